@@ -1,0 +1,141 @@
+"""The values that the agent works on: frozen, compared by content, without database ids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's wish to use a tool. `arguments` is the raw JSON text, which may be broken."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message as a model reads it: language only, no storage format and no old number."""
+
+    role: Role
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as it is offered: `parameters` is a JSON schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the model's server counted them; an estimate when it does not count."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    estimated: bool = False
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.estimated or other.estimated,
+        )
+
+    @property
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """What a provider found: the text is an extract, plain, as long as the provider gives it.
+
+    `url` is http(s), or a path beginning with "/" for a document of the library.
+    """
+
+    title: str
+    url: str
+    text: str
+    published_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page as it was read: `url` is where the redirects ended, `text` is plain text."""
+
+    url: str
+    title: str
+    text: str
+    read_at: datetime
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Half-open range [start, end) in Python characters of a named text."""
+
+    start: int
+    end: int
+
+    def of(self, text: str) -> str:
+        return text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A page or document, numbered from 1 within a turn.
+
+    `text` is its snapshot as it was read; `passages` are the spans of it that the model saw.
+    """
+
+    number: int
+    title: str
+    url: str
+    domain: str
+    text: str
+    read_at: datetime
+    provider: str
+    passages: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """A provider that was tried and gave nothing, with the reason in plain words."""
+
+    provider: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchOutcome:
+    """The results of the first provider that had some, and those that were passed over."""
+
+    provider: str
+    results: Sequence[SearchResult] = ()
+    passed_over: Sequence[PassedOver] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """The part of the conversation that the model sees, oldest first.
+
+    `n_visible` of `n_total` messages are in `messages`; `note` states any cut, or is empty.
+    """
+
+    messages: Sequence[Message] = ()
+    n_visible: int = 0
+    n_total: int = 0
+    note: str = ""
+    receipt: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,8 @@
+from django.apps import AppConfig
+
+
+class ChatConfig(AppConfig):
+    name = "chat"
+
+    def ready(self) -> None:
+        from chat import checks  # noqa: F401

@@ -1,0 +1,210 @@
+"""Settings: read once from the environment, with a loud error for a wrong value.
+
+Only DATABASE_URL and REDIS_URL switch between the embedded and the production way of running.
+Every variable is described in docs/CONFIGURATION.md; a test asserts that none is missing there.
+"""
+
+import secrets
+from pathlib import Path
+
+from lumina.environment import Environment
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+env = Environment()
+
+VAR_DIR = env.path("LUMINA_VAR", BASE_DIR / "var")
+VAR_DIR.mkdir(parents=True, exist_ok=True)
+
+
+def _kept_secret(path: Path) -> str:
+    """The secret key of this installation: made on first use, readable by its owner alone."""
+    if not path.exists():
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_urlsafe(50))
+    return path.read_text().strip()
+
+
+SECRET_KEY = env.text("LUMINA_SECRET_KEY", "") or _kept_secret(VAR_DIR / "secret_key")
+DEBUG = env.flag("LUMINA_DEBUG", False)
+ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]", *env.names("LUMINA_HOSTS")]
+CSRF_TRUSTED_ORIGINS = env.names("LUMINA_TRUSTED_ORIGINS")
+
+INSTALLED_APPS = [
+    "daphne",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "csp",
+    "channels",
+    "chat",
+    "memory",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "lumina.urls"
+ASGI_APPLICATION = "lumina.asgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# --- Storage -----------------------------------------------------------------------------------
+
+DATABASES = {"default": env.database("DATABASE_URL", VAR_DIR / "lumina.sqlite3")}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = env.text("REDIS_URL", "")
+CHANNEL_LAYERS = {
+    "default": (
+        {
+            # The pub/sub layer: the list-based one drops messages above its capacity and closes
+            # idle sockets under redis-py 8.
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [REDIS_URL], "prefix": env.text("LUMINA_REDIS_PREFIX", "lumina")},
+        }
+        if REDIS_URL
+        else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+    )
+}
+
+CELERY_BROKER_URL = REDIS_URL or "filesystem://"
+CELERY_BROKER_DIR = VAR_DIR / "broker"
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TIMEZONE = "UTC"
+if not REDIS_URL:
+    for _folder in ("queue", "control"):
+        (CELERY_BROKER_DIR / _folder).mkdir(parents=True, exist_ok=True)
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "data_folder_in": str(CELERY_BROKER_DIR / "queue"),
+        "data_folder_out": str(CELERY_BROKER_DIR / "queue"),
+        "control_folder": str(CELERY_BROKER_DIR / "control"),
+    }
+
+# --- People ------------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "chat.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "sign-in"
+LUMINA_BIND = env.text("LUMINA_BIND", "127.0.0.1")
+SESSION_COOKIE_AGE = 60 * 60 * 24 * 60
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.flag("LUMINA_HTTPS", False)
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SECURE_REFERRER_POLICY = "same-origin"
+if env.flag("LUMINA_BEHIND_PROXY", False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    USE_X_FORWARDED_HOST = True
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+
+# --- Language, time, files ---------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = env.time_zone("LUMINA_TIME_ZONE", "UTC")
+USE_TZ = True
+USE_I18N = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "lumina.static.ModuleManifestStaticFilesStorage"},
+}
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+
+# --- The model ---------------------------------------------------------------------------------
+
+LUMINA_MODEL_URL = env.url("LUMINA_MODEL_URL", "")
+LUMINA_MODEL = env.text("LUMINA_MODEL", "")
+LUMINA_MODEL_KEY = env.text("LUMINA_MODEL_KEY", "")
+LUMINA_MODEL_DISCOVERY = env.flag("LUMINA_MODEL_DISCOVERY", True)
+LUMINA_MODEL_CONTEXT_TOKENS = env.count("LUMINA_MODEL_CONTEXT_TOKENS", 16_000, at_least=1_000)
+LUMINA_MODEL_TIMEOUT_SECONDS = env.seconds("LUMINA_MODEL_TIMEOUT_SECONDS", 120)
+
+# --- Search and reading ------------------------------------------------------------------------
+
+LUMINA_WEB = env.flag("LUMINA_WEB", True)
+LUMINA_SEARCH_PROVIDERS = env.names(
+    "LUMINA_SEARCH_PROVIDERS",
+    ["searxng", "tavily", "brave", "keyless", "wikipedia"],
+    among=["searxng", "tavily", "brave", "keyless", "wikipedia"],
+)
+LUMINA_SEARXNG_URL = env.url("LUMINA_SEARXNG_URL", "")
+LUMINA_TAVILY_KEY = env.text("LUMINA_TAVILY_KEY", "")
+LUMINA_TAVILY_URL = env.url("LUMINA_TAVILY_URL", "https://api.tavily.com")
+LUMINA_BRAVE_KEY = env.text("LUMINA_BRAVE_KEY", "")
+LUMINA_BRAVE_URL = env.url("LUMINA_BRAVE_URL", "https://api.search.brave.com")
+LUMINA_WIKIPEDIA_URL = env.url("LUMINA_WIKIPEDIA_URL", "https://{language}.wikipedia.org")
+LUMINA_SEARCH_TIMEOUT_SECONDS = env.seconds("LUMINA_SEARCH_TIMEOUT_SECONDS", 8)
+LUMINA_FETCH_ALLOWED_HOSTS = env.names("LUMINA_FETCH_ALLOWED_HOSTS")
+LUMINA_FETCH_TIMEOUT_SECONDS = env.seconds("LUMINA_FETCH_TIMEOUT_SECONDS", 15)
+LUMINA_FETCH_MAX_BYTES = env.count("LUMINA_FETCH_MAX_BYTES", 5_000_000, at_least=10_000)
+
+# --- One run -----------------------------------------------------------------------------------
+
+LUMINA_MAX_STEPS = env.count("LUMINA_MAX_STEPS", 8, at_least=1)
+LUMINA_MAX_TOKENS = env.count("LUMINA_MAX_TOKENS", 200_000, at_least=1_000)
+LUMINA_MAX_SECONDS = env.seconds("LUMINA_MAX_SECONDS", 300)
+LUMINA_HISTORY_MESSAGES = env.count("LUMINA_HISTORY_MESSAGES", 20, at_least=0)
+LUMINA_HISTORY_TOKENS = env.count("LUMINA_HISTORY_TOKENS", 6_000, at_least=0)
+LUMINA_QUESTION_MAX_CHARS = env.count("LUMINA_QUESTION_MAX_CHARS", 20_000, at_least=100)
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env.text("LUMINA_LOG_LEVEL", "WARNING")},
+    "loggers": {"lumina": {"level": "INFO"}},
+}
+
+env.finish()
