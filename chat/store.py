@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
@@ -84,13 +84,13 @@ def begin_run(owner: User, ask: Ask) -> tuple[Run, bool]:
 def _begin(owner: User, ask: Ask) -> Run:
     now = timezone.now()
     conversation, parent, question = _place(owner, ask)
-    sweep_conversation(conversation)
+    sweep_conversation(conversation.pk)
     if conversation.runs.filter(status=RunStatus.RUNNING).exists():
         raise Refused(
             "busy", "An answer is still being written in this conversation. Stop it first."
         )
     if question is None:
-        text = clean_text(ask.text)
+        text = clean_text(ask.text, author="user")
         question = Message.objects.create(
             conversation=conversation,
             parent=parent,
@@ -157,6 +157,16 @@ def _own_message(owner: User, pk: int | None, role: str) -> Message:
     if found is None:
         raise Refused("unknown", "There is no such message.")
     return found
+
+
+def own_run(owner: User, conversation_id: int, run_id: int) -> Run | None:
+    return Run.objects.of(owner).filter(conversation_id=conversation_id, pk=run_id).first()
+
+
+def runs_after(owner: User, conversation_id: int, run_id: int) -> list[Run]:
+    """The runs of a conversation that began after a given one."""
+    runs = Run.objects.of(owner).filter(conversation_id=conversation_id, pk__gt=run_id)
+    return list(runs.select_related("question", "answer"))
 
 
 def run_with_parts(run_id: int) -> Run:
@@ -238,13 +248,15 @@ def read_events(run_id: int, after: int = 0) -> list[dict[str, Any]]:
 
 
 def beat(run_id: int) -> bool:
-    """Shows that the run is alive; says whether its person asked to stop."""
+    """Shows that the run is alive; says whether it has to stop."""
     Run.objects.filter(pk=run_id, status=RunStatus.RUNNING).update(heartbeat_at=timezone.now())
     return stop_requested(run_id)
 
 
 def stop_requested(run_id: int) -> bool:
-    return Run.objects.filter(pk=run_id, stop_requested=True).exists()
+    """Whether the person asked to stop, or the run is no longer there to go on."""
+    going = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING, stop_requested=False)
+    return not going.exists()
 
 
 def request_stop(owner: User, run_id: int) -> bool:
@@ -309,7 +321,7 @@ class Ending:
     n_steps: int = 0
     n_stray_markers: int = 0
     followups: Sequence[str] = ()
-    receipt: dict[str, Any] | None = None
+    receipt: Mapping[str, Any] = field(default_factory=dict)
     model_name: str = ""
     citations: Sequence[FoundCitation] = ()
 
@@ -345,7 +357,7 @@ def _close(run: Run, ending: Ending) -> None:
         n_steps=ending.n_steps,
         n_stray_markers=ending.n_stray_markers,
         followups=list(ending.followups),
-        receipt=ending.receipt or {},
+        receipt=dict(ending.receipt),
         model_name=ending.model_name[:200],
         finished_at=now,
     )
@@ -375,8 +387,9 @@ def _cite(run: Run, found: Iterable[FoundCitation]) -> None:
 # --- Runs whose process died --------------------------------------------------------------------
 
 
-def sweep_conversation(conversation: Conversation) -> int:
-    return _sweep(Run.objects.filter(conversation=conversation))
+def sweep_conversation(conversation_id: int) -> int:
+    """Marks the conversation's runs whose process died as interrupted."""
+    return _sweep(Run.objects.filter(conversation_id=conversation_id))
 
 
 def sweep_all() -> int:
@@ -439,4 +452,6 @@ def text_so_far(events: Iterable[dict[str, Any]]) -> str:
             text += event["text"]
         elif event["type"] == "text_retracted":
             text = text[:step_start]
+        elif event["type"] == "text_corrected":
+            text = event["text"]
     return text

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from memory.engine.sanitizer import Sanitized, sanitize
+from memory.engine.sanitizer import Author, Sanitized, sanitize
 from memory.engine.tokens import estimate_tokens
 
 __all__ = ["Sanitized", "clean_text", "count_tokens", "sanitize"]
 
 
-def clean_text(text: str) -> str:
-    """Text as it may be stored: no storage marker, no thoughts, no control characters."""
-    return sanitize(text).text
+def clean_text(text: str, *, author: Author = "assistant") -> str:
+    """Text as it may be stored: no storage marker, no control characters, no thoughts."""
+    return sanitize(text, author=author).text
 
 
 def count_tokens(text: str) -> int:

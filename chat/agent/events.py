@@ -81,6 +81,26 @@ class FollowupsSuggested:
     questions: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class TextCorrected:
+    """The whole text as it is stored, where cleaning it at the end changed it."""
+
+    type: ClassVar[str] = "text_corrected"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitationAdded:
+    """A claim, as a span of the answer, rests on a passage of a source (counted from 0 among the
+    source's passages; None when the source has no text)."""
+
+    type: ClassVar[str] = "citation_added"
+    number: int
+    start: int
+    end: int
+    passage: int | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFinished:
     """The last event of every run. `reason` tells a person what happened and what to do."""
@@ -101,6 +121,8 @@ AgentEvent = (
     | TextRetracted
     | LimitReached
     | FollowupsSuggested
+    | TextCorrected
+    | CitationAdded
     | RunFinished
 )
 

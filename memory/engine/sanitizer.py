@@ -19,6 +19,7 @@ from typing import Literal
 
 from memory.engine.markup import Spans, code_spans
 
+Author = Literal["assistant", "user"]
 Kind = Literal["marker", "source list", "thoughts", "control", "citation"]
 
 
@@ -63,8 +64,13 @@ class _Step:
 _PATIENT_ROUNDS = 4
 
 
-def sanitize(text: str) -> Sanitized:
-    """Clean text, what was taken out of it in order of the passes, and the sources it carried."""
+def sanitize(text: str, *, author: Author = "assistant") -> Sanitized:
+    """Clean text, what was taken out of it in order of the passes, and the sources it carried.
+
+    A person's own words keep their lists and tags: only an assistant's answers end with a source
+    list of ours, and only a model's thoughts stand between think tags.
+    """
+    passes = _PASSES if author == "assistant" else (_invisible, _markers)
     removed: list[Removed] = []
     listed: tuple[StoredSource, ...] | None = None
     marked: tuple[StoredSource, ...] | None = None
@@ -73,7 +79,7 @@ def sanitize(text: str) -> Sanitized:
         if text == before:
             break
         before = text
-        for find in _PASSES:
+        for find in passes:
             step = find(text)
             text = _apply(text, step.cuts, removed)
             if find is _markers:
@@ -81,7 +87,7 @@ def sanitize(text: str) -> Sanitized:
             else:
                 listed = listed or step.sources
         if round_number >= _PATIENT_ROUNDS:
-            text = _apply(text, _every_tag(text), removed)
+            text = _apply(text, _every_tag(text, author), removed)
     return Sanitized(text, tuple(removed), marked or listed or ())
 
 
@@ -346,9 +352,10 @@ def _past_blank(text: str, position: int) -> int:
 _ANY_TAG = re.compile(rf"{_OPENERS.pattern}|{_THINK.pattern}", re.I)
 
 
-def _every_tag(text: str) -> list[_Cut]:
+def _every_tag(text: str, author: Author) -> list[_Cut]:
     """Tags nested beyond reason: each leaves a line break, across which no tag can form."""
-    return [_Cut(tag.start(), tag.end(), "marker", "\n") for tag in _ANY_TAG.finditer(text)]
+    tags = _ANY_TAG if author == "assistant" else _OPENERS
+    return [_Cut(tag.start(), tag.end(), "marker", "\n") for tag in tags.finditer(text)]
 
 
 _PASSES: tuple[Callable[[str], _Step], ...] = (_invisible, _markers, _source_list, _thoughts)
