@@ -8,7 +8,7 @@ import hypothesis
 import pytest
 from django.db import connections
 
-from tests import servers
+from tests import lumina_server as servers
 from tests.loopback import Guard
 
 hypothesis.settings.register_profile("quick", max_examples=60, deadline=None)
