@@ -30,7 +30,7 @@ def id_prefix(answer_id: int) -> str:
 
 def safe_answer(text: str, sources: Sequence[Any], answer_id: int) -> SafeString:
     """A finished answer's HTML. Rendering has sanitized it, so templates need not escape it."""
-    return mark_safe(answer_html(text, sources, prefix=id_prefix(answer_id)))  # noqa: S308
+    return mark_safe(answer_html(text, sources, prefix=id_prefix(answer_id)))
 
 
 class TurnPresenter:
@@ -75,7 +75,7 @@ class TurnPresenter:
         closed = format_html_join(
             "",
             '<div class="block" data-block="{}">{}</div>',
-            ((index, mark_safe(html)) for index, html in enumerate(blocks)),  # noqa: S308
+            ((index, mark_safe(html)) for index, html in enumerate(blocks)),
         )
         if not growing:
             return closed

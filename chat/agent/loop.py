@@ -308,10 +308,5 @@ def _refused(step: _Step) -> list[Message]:
     calls = tuple(ToolCall(call.id, call.name, "{}") for call in step.calls)
     return [
         Message(role="assistant", text=step.text, tool_calls=calls),
-        *(
-            Message(role="tool", text=quote_error(CUT_CALL), tool_call_id=call.id)
-            for call in calls
-        ),
+        *(Message(role="tool", text=quote_error(CUT_CALL), tool_call_id=call.id) for call in calls),
     ]
-
-

@@ -166,7 +166,9 @@ async def events_of(
     **changed: Any,
 ) -> list[AgentEvent]:
     turn = turn or Turn(question=question, history_budget_tokens=1_000)
-    return [event async for event in run_turn(turn, means(model, **changed), stop or asyncio.Event())]
+    return [
+        event async for event in run_turn(turn, means(model, **changed), stop or asyncio.Event())
+    ]
 
 
 def answer_of(events: Sequence[AgentEvent]) -> str:
