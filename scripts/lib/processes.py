@@ -25,7 +25,7 @@ def start(
     pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a command that ends with us; `uid` only has a meaning for root."""
-    tether = [sys.executable, "-S", str(TETHER)]
+    tether = [sys.executable, "-S", str(TETHER), str(os.getpid())]
     user = ["--user", str(uid)] if uid is not None else []
     return subprocess.Popen(
         [*tether, *user, *map(str, command)],
