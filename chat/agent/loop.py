@@ -290,6 +290,8 @@ class _TurnRun:
             return ("truncated" if has_text else "failed"), reason
         if has_text:
             return "complete", ""
+        if self._turn.answer:
+            return "truncated", "The model added nothing to the answer."
         return "empty", "The model ended without writing an answer. Try again."
 
     def _over(self, limit: str) -> tuple[FinalStatus, str]:
