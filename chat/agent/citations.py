@@ -97,7 +97,7 @@ def resolve(marker: Marker, known: Collection[int], preceding: str) -> Resolutio
 
 def closes_a_claim(preceding: str) -> bool:
     """Whether a marker after this text stands in citation position: after a word or its stop."""
-    last = preceding.rstrip(" \t\n\u00a0\u3000")[-1:]
+    last = preceding.rstrip(" \t\u00a0\u3000")[-1:]
     if not last:
         return False
     return last.isalnum() or last in _CLOSING or unicodedata.category(last) in _CLOSING_CATEGORIES
