@@ -70,6 +70,7 @@ class LuminaServer:
         self.var = Path(env["LUMINA_VAR"])
         self.log = self.var / "server.log"
         self.port = 0
+        self._clients: list[httpx.Client] = []
         self.process: subprocess.Popen[bytes]
 
     @property
@@ -100,6 +101,8 @@ class LuminaServer:
 
     def stop(self) -> None:
         """End it as an operator would."""
+        for client in self._clients:
+            client.close()
         processes.stop([self.process], grace_seconds=10)
 
     def restart(self, **env: str) -> None:
@@ -115,9 +118,10 @@ class LuminaServer:
         return re.search(r"https?://\S+", printed).group()
 
     def client(self) -> httpx.Client:
-        """An HTTP client that is signed in as the owner."""
+        """An HTTP client that is signed in as the owner; it is closed when the server stops."""
         client = httpx.Client(base_url=self.url, follow_redirects=True, timeout=20)
-        page = client.get(urlsplit(self.sign_in_link()).path)
+        self._clients.append(client)
+        page = client.get(urlsplit(self.sign_in_link()).path).raise_for_status()
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text).group(1)
         action = re.search(r'<form[^>]*\baction="([^"]*)"', page.text)
         target = urljoin(str(page.url), action.group(1) if action else "")
