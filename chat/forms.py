@@ -14,10 +14,18 @@ from memory.service import clean_text
 MAX_ID = 2**63 - 1
 
 
+class QuestionField(forms.CharField):
+    """A person's words, without what nobody can see in them."""
+
+    def to_python(self, value: Any) -> str:
+        text = super().to_python(value).replace("\r\n", "\n")
+        return clean_text(text, author="user").strip()
+
+
 class AskForm(forms.Form):
     """A question, or a wish to edit, regenerate or continue one. Unknown fields are ignored."""
 
-    text = forms.CharField(required=False, strip=True)
+    text = QuestionField(required=False)
     client_id = forms.RegexField(
         r"^[\w-]{1,64}$",
         required=False,
@@ -30,7 +38,7 @@ class AskForm(forms.Form):
     time_zone = forms.CharField(required=False, max_length=64)
 
     def clean_text(self) -> str:
-        text = clean_text(self.cleaned_data["text"].replace("\r\n", "\n"), author="user").strip()
+        text: str = self.cleaned_data["text"]
         limit = question_max_chars()
         if len(text) > limit:
             raise forms.ValidationError(
