@@ -1,9 +1,12 @@
 """Model Markdown becomes HTML that shows all of it and does nothing."""
 
 import re
+import subprocess
+import sys
 import time
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -191,6 +194,32 @@ def test_escaped_brackets_are_no_formula(text):
 
 def test_display_maths_ends_at_a_blank_line():
     assert "<math" not in answer_html("$$\nx^2\n\ny^2\n$$")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("**重要：**氷は浮く", "<strong>重要：</strong>氷は浮く"),
+        ("これは**「水」**です", "これは<strong>「水」</strong>です"),
+        ("这是**“水”**的", "这是<strong>“水”</strong>的"),
+        ("**氷は浮く。**[1]そして", "<strong>氷は浮く。</strong>{1}そして"),
+        ("얼음은 **물(水)**에 뜬다", "얼음은 <strong>물(水)</strong>에 뜬다"),
+        ("2 * 3 * 4 and a * b", "2 * 3 * 4 and a * b"),
+        ("水 * 氷 * 雪", "水 * 氷 * 雪"),
+        ("snake_case_水_氷", "snake_case_水_氷"),
+    ],
+)
+def test_emphasis_works_in_scripts_without_spaces(text, expected):
+    assert shown(answer_html(text, CARDS)) == expected
+
+
+def test_rendering_needs_no_framework():
+    blocked = "import sys\nfor name in ('django', 'channels'): sys.modules[name] = None\n"
+    script = f"{blocked}from chat.rendering import answer_html\nprint(answer_html('*ice*'))"
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-c", script]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=root)
+    assert run.stdout.strip() == "<p><em>ice</em></p>", run.stderr
 
 
 def test_tables_are_aligned_by_class():
