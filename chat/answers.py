@@ -33,7 +33,9 @@ def answer_json(run: Run) -> dict[str, Any]:
                 "results": step.n_results,
                 "seconds": step.seconds,
                 "provider": step.provider,
-                "passed_over": [{"provider": name, "reason": why} for name, why in step.passed_over],
+                "passed_over": [
+                    {"provider": name, "reason": why} for name, why in step.passed_over
+                ],
                 "error": step.error,
             }
             for step in steps.items

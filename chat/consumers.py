@@ -92,7 +92,9 @@ class PageConsumer(AsyncWebsocketConsumer):
         if run_id and await in_database(store.request_stop)(self.owner, run_id):
             manager.stop(run_id)
             return
-        await self._refuse("not_running", "There is nothing to stop: the answer has ended.", message)
+        await self._refuse(
+            "not_running", "There is nothing to stop: the answer has ended.", message
+        )
 
     async def _watch(self, message: dict[str, Any]) -> None:
         """Follows a conversation: {conversation, runs: {id: last seq}, newest: id of a run}."""
@@ -110,9 +112,7 @@ class PageConsumer(AsyncWebsocketConsumer):
             for run, seq in (runs.items() if isinstance(runs, dict) else ())
             if str(run).isdecimal() and len(str(run)) < 19
         }
-        await self._follow(
-            conversation, runs=known, newest_run=_number(message.get("newest")) or 0
-        )
+        await self._follow(conversation, runs=known, newest_run=_number(message.get("newest")) or 0)
 
     # --- Following -----------------------------------------------------------------------------
 
@@ -152,7 +152,7 @@ class PageConsumer(AsyncWebsocketConsumer):
         """A broken layer costs promptness alone: the follower looks into the store as well."""
         try:
             await self.channel_layer.group_add(group_name(conversation_id), self.channel_name)
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             logger.warning("No live updates through the channel layer: %s", type(error).__name__)
 
     async def conversation_changed(self, message: dict[str, Any]) -> None:
@@ -166,9 +166,7 @@ class PageConsumer(AsyncWebsocketConsumer):
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         await self.send(text_data=text)
 
-    async def _refuse(
-        self, code: str, reason: str, message: dict[str, Any] | None = None
-    ) -> None:
+    async def _refuse(self, code: str, reason: str, message: dict[str, Any] | None = None) -> None:
         client_id = str((message or {}).get("client_id") or "")[:64]
         await self._send(
             {"type": "refused", "code": code, "message": reason, "client_id": client_id}

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chat import store
-from chat.agent.citations import best_passage
 from chat.agent.events import AgentEvent, CitationAdded, RunFinished, TextCorrected
-from chat.agent.values import Source, Span
+from chat.citing import citations_of
 from chat.models import Run
-from chat.rendering import read_citations
 from chat.wiring import Prepared
 from memory.service import clean_text
 
@@ -23,9 +21,7 @@ def ending_of(
 ) -> tuple[store.Ending, list[AgentEvent]]:
     """The ending of a run, and the last events that tell it."""
     clean = clean_text(text)
-    sources = {source.number: source for source in store.sources_of(run)}
-    reading = read_citations(clean, list(sources.values()))
-    citations = [_found(sources[one.number], one.claim, clean) for one in reading.citations]
+    citations, n_strays = citations_of(clean, store.sources_of(run))
     last: list[AgentEvent] = [TextCorrected(clean)] if clean != text else []
     last += [
         CitationAdded(one.number, one.span.start, one.span.end, one.passage) for one in citations
@@ -37,15 +33,10 @@ def ending_of(
         text=clean,
         usage=finished.usage,
         n_steps=finished.n_steps,
-        n_stray_markers=len(reading.strays),
+        n_stray_markers=n_strays,
         followups=followups,
         receipt=prepared.receipt() if prepared else {},
         model_name=prepared.means.model.name if prepared else "",
         citations=citations,
     )
     return ending, last
-
-
-def _found(source: Source, claim: Span, text: str) -> store.FoundCitation:
-    passages = [span.of(source.text) for span in source.passages]
-    return store.FoundCitation(source.number, claim, best_passage(claim.of(text), passages))

@@ -11,7 +11,23 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import F, Q
 
+from chat.library_models import LibraryDocument, LibraryFolder, LibraryPassage
 from chat.statuses import RunStatus
+
+__all__ = [
+    "Citation",
+    "Conversation",
+    "LibraryDocument",
+    "LibraryFolder",
+    "LibraryPassage",
+    "Message",
+    "Passage",
+    "Run",
+    "RunEvent",
+    "SignInLink",
+    "Source",
+    "User",
+]
 
 
 class User(AbstractUser):

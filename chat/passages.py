@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from chat.agent.citations import best_passage
 from chat.models import Passage, Source
 
-_WORD = re.compile(r"\w+")
+# A word, or one character of a script that writes no spaces between words.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff]+")
 MIN_MARKED_CHARS = 4
+MIN_RUN_WORDS = 3
 
 Piece = tuple[str, bool]
 
@@ -50,22 +52,32 @@ def preview_of(source: Source, claim: str) -> list[ShownPassage]:
 
 
 def marked(text: str, claim: str) -> list[Piece]:
-    """The text in pieces, those marked whose word the claim uses too. Short words do not count,
-    except numbers."""
-    words = {word.casefold() for word in _WORD.findall(claim) if _counts(word)}
+    """The text in pieces, those marked that stand in the claim too: runs of three words or more,
+    and single words that are long or numbers."""
+    known = {word.casefold() for word in _WORD.findall(claim)}
     pieces: list[Piece] = []
     position = 0
-    for match in _WORD.finditer(text):
-        if match.group().casefold() in words:
-            pieces.append((text[position : match.start()], False))
-            pieces.append((match.group(), True))
-            position = match.end()
+    for start, end in _runs(list(_WORD.finditer(text)), known):
+        pieces += [(text[position:start], False), (text[start:end], True)]
+        position = end
     pieces.append((text[position:], False))
     return [piece for piece in pieces if piece[0]]
 
 
-def _counts(word: str) -> bool:
-    return len(word) >= MIN_MARKED_CHARS or word.isdecimal() or not word.isascii()
+def _runs(words: Sequence[re.Match[str]], known: set[str]) -> Iterator[tuple[int, int]]:
+    """Where neighbouring words that are known begin and end, if they are worth a mark."""
+    run: list[re.Match[str]] = []
+    for word in [*words, None]:
+        if word is not None and word.group().casefold() in known:
+            run.append(word)
+            continue
+        if len(run) >= MIN_RUN_WORDS or any(_tells(one.group()) for one in run):
+            yield run[0].start(), run[-1].end()
+        run = []
+
+
+def _tells(word: str) -> bool:
+    return len(word) >= MIN_MARKED_CHARS or word.isdecimal()
 
 
 def _passages(source: Source) -> list[Passage]:

@@ -16,7 +16,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from chat.agent.values import Source
-from chat.rendering import AnswerStream, Fragment, answer_html
+from chat.rendering import AnswerStream, Append, Fragment, answer_html
 from chat.steps import Step, Steps
 
 Event = Mapping[str, Any]
@@ -30,7 +30,7 @@ def id_prefix(answer_id: int) -> str:
 
 def safe_answer(text: str, sources: Sequence[Any], answer_id: int) -> SafeString:
     """A finished answer's HTML. Rendering has sanitized it, so templates need not escape it."""
-    return mark_safe(answer_html(text, sources, prefix=id_prefix(answer_id)))  # noqa: S308
+    return mark_safe(answer_html(text, sources, prefix=id_prefix(answer_id)))
 
 
 class TurnPresenter:
@@ -71,16 +71,19 @@ class TurnPresenter:
 
     def html(self) -> SafeString:
         """The answer so far, as a page that is loaded in the middle of it shows it."""
-        blocks, growing = self._stream.snapshot()
+        shown = self._stream.snapshot()
         closed = format_html_join(
             "",
             '<div class="block" data-block="{}">{}</div>',
-            ((index, mark_safe(html)) for index, html in enumerate(blocks)),  # noqa: S308
+            ((index, mark_safe(html)) for index, html in enumerate(shown.blocks)),
         )
-        if not growing:
+        if not shown.open_text:
             return closed
         return format_html(
-            '{}<div class="block growing" data-block="{}">{}</div>', closed, len(blocks), growing
+            '{}<div class="block growing" data-block="{}">{}</div>',
+            closed,
+            len(shown.blocks),
+            shown.open_text,
         )
 
     @property
@@ -103,6 +106,8 @@ class TurnPresenter:
             self._sources[known.index(card.number)] = card
             return []
         self._sources.append(card)
+        self._stream = self._new_stream()
+        self._stream.feed(self._text)
         html = render_to_string(
             "chat/_source.html", {"source": card, "prefix": id_prefix(self._answer_id)}
         )
@@ -135,4 +140,9 @@ def step_html(step: Step, answer_id: int) -> str:
 
 
 def _as_puts(fragments: Iterable[Fragment]) -> list[Put]:
-    return [[one.kind, one.block, one.content] for one in fragments]
+    return [
+        ["text", one.block, one.text]
+        if isinstance(one, Append)
+        else ["block", one.block, one.html]
+        for one in fragments
+    ]

@@ -79,7 +79,9 @@ class Steps:
         if kind == "text_retracted" and event["note"].strip():
             return self._say(event["note"].strip())
         if kind == "limit_reached":
-            return self._say(f"Reached the limit of {event['limit']}; answering from what is there.")
+            return self._say(
+                f"Reached the limit of {event['limit']}; answering from what is there."
+            )
         return None
 
     def end(self) -> list[Step]:
@@ -116,9 +118,7 @@ class Steps:
 
     def _begin(self, event: Event) -> Step:
         return self._add(
-            Step(
-                len(self.items), "running", event["tool"], event["subject"], call=event["call"]
-            )
+            Step(len(self.items), "running", event["tool"], event["subject"], call=event["call"])
         )
 
     def _finish(self, event: Event) -> Step | None:

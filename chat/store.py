@@ -21,6 +21,7 @@ from chat import tree
 from chat.agent import values
 from chat.agent.events import AgentEvent, SourceFound, event_data
 from chat.agent.values import Span
+from chat.citing import FoundCitation, citations_of
 from chat.models import Citation, Conversation, Message, Passage, Run, RunEvent, Source, User
 from chat.rendering import strip_markers
 from chat.statuses import RunStatus
@@ -31,7 +32,7 @@ PROCESS = f"{socket.gethostname()}:{os.getpid()}"
 INTERRUPTED = "The server stopped before the answer was finished. Try again."
 
 
-class Refused(Exception):  # noqa: N818 - an answer to the person, not a fault
+class Refused(Exception):
     """An ask that cannot be taken. `code` is for programs, the message for people."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -39,7 +40,7 @@ class Refused(Exception):  # noqa: N818 - an answer to the person, not a fault
         self.code = code
 
 
-class RunLost(Exception):  # noqa: N818
+class RunLost(Exception):
     """The run is no longer this process's: it was ended by someone else."""
 
 
@@ -223,9 +224,7 @@ def append_events(run_id: int, last_seq: int, events: Sequence[AgentEvent]) -> l
     ]
     with transaction.atomic():
         _advance(run_id, last_seq, len(rows))
-        for event in events:
-            if isinstance(event, SourceFound):
-                _keep_source(run_id, event.source)
+        keep_sources(run_id, [one.source for one in events if isinstance(one, SourceFound)])
         RunEvent.objects.bulk_create(rows)
     return [as_event(row) for row in rows]
 
@@ -263,6 +262,11 @@ def request_stop(owner: User, run_id: int) -> bool:
     """Marks the run to stop. False when there is no such run of this owner still running."""
     running = Run.objects.of(owner).filter(pk=run_id, status=RunStatus.RUNNING)
     return running.update(stop_requested=True) == 1
+
+
+def keep_sources(run_id: int, sources: Iterable[values.Source]) -> None:
+    for source in sources:
+        _keep_source(run_id, source)
 
 
 def _keep_source(run_id: int, source: values.Source) -> None:
@@ -317,7 +321,7 @@ class Ending:
     status: str
     reason: str = ""
     text: str = ""
-    usage: values.Usage = values.Usage()
+    usage: values.Usage = field(default_factory=values.Usage)
     n_steps: int = 0
     n_stray_markers: int = 0
     followups: Sequence[str] = ()
@@ -326,22 +330,15 @@ class Ending:
     citations: Sequence[FoundCitation] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FoundCitation:
-    """A citation before it has a row: source number, span of the claim, index of the passage."""
-
-    number: int
-    span: Span
-    passage: int | None
-
-
-def end_run(run_id: int, last_seq: int, events: Sequence[AgentEvent], ending: Ending) -> list[dict[str, Any]]:
+def end_run(
+    run_id: int, last_seq: int, events: Sequence[AgentEvent], ending: Ending
+) -> list[dict[str, Any]]:
     """The last events, the answer's text, its citations and the status: all or nothing."""
     with transaction.atomic():
         told = append_events(run_id, last_seq, events)
         run = Run.objects.select_related("answer").get(pk=run_id)
         _close(run, ending)
-        _cite(run, ending.citations)
+        cite(run, ending.citations)
     return told
 
 
@@ -366,7 +363,7 @@ def _close(run: Run, ending: Ending) -> None:
     Conversation.objects.filter(pk=run.conversation_id).update(updated_at=now)
 
 
-def _cite(run: Run, found: Iterable[FoundCitation]) -> None:
+def cite(run: Run, found: Iterable[FoundCitation]) -> None:
     sources = {row.number: row for row in run.sources.prefetch_related("passages")}
     rows = []
     for one in found:
@@ -418,7 +415,7 @@ def _is_dead(run: Run) -> bool:
 
 
 def interrupt(run_id: int, reason: str = INTERRUPTED) -> bool:
-    """Ends a run that nobody drives any more, with the text that it had. False when it had ended."""
+    """Ends a run that nobody drives any more, with the text it had. False when it had ended."""
     with transaction.atomic():
         moved = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING).update(
             status=RunStatus.INTERRUPTED,
@@ -430,9 +427,7 @@ def interrupt(run_id: int, reason: str = INTERRUPTED) -> bool:
             return False
         run = Run.objects.get(pk=run_id)
         text = clean_text(text_so_far(read_events(run_id)))
-        Message.objects.filter(pk=run.answer_id).update(
-            text=text, model_text=strip_markers(text)
-        )
+        Message.objects.filter(pk=run.answer_id).update(text=text, model_text=strip_markers(text))
         RunEvent.objects.create(
             run=run,
             seq=run.last_seq,

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from chat import store
 from chat.models import Conversation, Message, Run, RunEvent, Source
-from chat.presenting import TurnPresenter, safe_answer
+from chat.presenting import TurnPresenter, id_prefix, safe_answer
 from chat.statuses import RunStatus
 from chat.steps import Steps, steps_of
 from chat.tree import Tree, Versions
@@ -28,7 +28,7 @@ class Turn:
     answer_versions: Versions | None = None
     run: Run | None = None
     steps: Steps | None = None
-    html: SafeString = SafeString("")
+    html: SafeString | str = ""
     used: Sequence[Source] = ()
     others: Sequence[Source] = ()
     seq: int = 0
@@ -37,6 +37,33 @@ class Turn:
     @property
     def is_running(self) -> bool:
         return self.run is not None and self.run.status == RunStatus.RUNNING
+
+    @property
+    def prefix(self) -> str:
+        return id_prefix(self.answer.pk) if self.answer else ""
+
+    @property
+    def can_continue(self) -> bool:
+        """A cut answer with some text can go on; a complete or empty one cannot."""
+        return bool(
+            self.is_last and self.run and self.answer and self.answer.text.strip()
+        ) and self.run.status in {
+            RunStatus.TRUNCATED,
+            RunStatus.STOPPED,
+            RunStatus.INTERRUPTED,
+            RunStatus.FAILED,
+        }
+
+    @property
+    def spent(self) -> str:
+        """Model, seconds and tokens of the turn, such as "llama3.2 · 4.1 s · 2,310 tokens"."""
+        run = self.run
+        if run is None or run.finished_at is None or run.finished_at == run.started_at:
+            return run.model_name if run else ""
+        seconds = (run.finished_at - run.started_at).total_seconds()
+        n_tokens = run.prompt_tokens + run.completion_tokens
+        parts = [run.model_name, f"{seconds:.1f} s", f"{n_tokens:,} tokens" if n_tokens else ""]
+        return " · ".join(part for part in parts if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +93,9 @@ def turn_of(run: Run) -> Turn:
     return _turns(tree, path, [run.question_id], last=run.answer_id)[0]
 
 
-def _turns(tree: Tree, path: Sequence[int], questions: Sequence[int], *, last: int | None) -> list[Turn]:
+def _turns(
+    tree: Tree, path: Sequence[int], questions: Sequence[int], *, last: int | None
+) -> list[Turn]:
     answers = {
         tree.nodes[pk].parent: pk for pk in path if tree.nodes[pk].role == Message.Role.ASSISTANT
     }

@@ -15,13 +15,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from chat import store
+from chat.agent.sources import LIBRARY_DOMAIN, is_linkable
 from chat.forms import AskForm
 from chat.hub import hub
 from chat.library_models import LibraryDocument
 from chat.models import Conversation, Message, Run, Source
 from chat.passages import preview_of, shown_passages
 from chat.runs import manager
-from chat.agent.sources import LIBRARY_DOMAIN, is_linkable
 from chat.tree import Tree
 from chat.turns import path_page
 from chat.wiring import examples, model_label, question_max_chars
@@ -78,7 +78,7 @@ async def ask(request: HttpRequest) -> HttpResponse:
     if is_new:
         manager.start(run.pk)
         await hub.publish(run.conversation_id, [])
-    return redirect(f"{reverse('conversation', args=[run.conversation_id])}#turn-{run.question_id}")
+    return redirect(_at(run.conversation_id, run.question))
 
 
 def _refused(request: HttpRequest, reason: str, *, status: int) -> HttpResponse:
@@ -115,7 +115,9 @@ def show_version(request: HttpRequest, pk: int) -> HttpResponse:
         return _refused_version(request, row)
     Conversation.objects.filter(pk=row.pk).update(head=Tree(row.pk).newest_leaf(message.pk))
     question = message if message.role == Message.Role.USER else message.parent
-    return redirect(f"{reverse('conversation', args=[row.pk])}#turn-{question.pk if question else ''}")
+    return redirect(
+        f"{reverse('conversation', args=[row.pk])}#turn-{question.pk if question else ''}"
+    )
 
 
 def _refused_version(request: HttpRequest, row: Conversation) -> HttpResponse:
@@ -224,4 +226,6 @@ def _wants_fragment(request: HttpRequest) -> bool:
 
 
 def _id(value: str | None) -> int | None:
-    return int(value) if value and value.isascii() and value.isdecimal() and len(value) < 19 else None
+    return (
+        int(value) if value and value.isascii() and value.isdecimal() and len(value) < 19 else None
+    )

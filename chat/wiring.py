@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -101,22 +102,38 @@ class Services:
     """The models and search engines of one event loop: connections and rests are kept here."""
 
     def __init__(self) -> None:
-        self._client: httpx.AsyncClient = search_client(settings.LUMINA_SEARCH_TIMEOUT_SECONDS)
-        self._web = self._web_searcher() if settings.LUMINA_WEB else None
-        self._reader = GuardedReader(
+        self._model: ChatModel | None = None
+        self._looked_at = 0.0
+
+    @cached_property
+    def _client(self) -> httpx.AsyncClient:
+        return search_client(settings.LUMINA_SEARCH_TIMEOUT_SECONDS)
+
+    @cached_property
+    def _web(self) -> FailoverSearcher | None:
+        if not settings.LUMINA_WEB:
+            return None
+        providers = [self._provider(name) for name in settings.LUMINA_SEARCH_PROVIDERS]
+        return FailoverSearcher(
+            [one for one in providers if one],
+            timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS,
+        )
+
+    @cached_property
+    def _reader(self) -> GuardedReader | None:
+        if not settings.LUMINA_WEB:
+            return None
+        return GuardedReader(
             allowed_hosts=settings.LUMINA_FETCH_ALLOWED_HOSTS,
             timeout_seconds=settings.LUMINA_FETCH_TIMEOUT_SECONDS,
             max_bytes=settings.LUMINA_FETCH_MAX_BYTES,
         )
-        self._model: ChatModel | None = None
-        self._looked_at = 0.0
 
     def toolbox(self, owner_id: int) -> Toolbox:
         library = FailoverSearcher(
             [LibraryProvider(owner_id)], timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS
         )
-        reader = self._reader if settings.LUMINA_WEB else None
-        return Toolbox(web=self._web, library=library, reader=reader)
+        return Toolbox(web=self._web, library=library, reader=self._reader)
 
     async def model(self) -> ChatModel:
         """The configured model; else one found on this machine; else the built-in answerer.
@@ -140,12 +157,11 @@ class Services:
                 return _remote(found.base_url, found.model)
         return ExtractiveAnswerer()
 
-    def _web_searcher(self) -> FailoverSearcher:
-        providers = [self._provider(name) for name in settings.LUMINA_SEARCH_PROVIDERS]
-        return FailoverSearcher(
-            [one for one in providers if one],
-            timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS,
-        )
+    async def close(self) -> None:
+        if "_client" in self.__dict__:
+            await self._client.aclose()
+        if isinstance(self._model, OpenAICompatibleModel):
+            await self._model.aclose()
 
     def _provider(self, name: str) -> SearchProvider | None:
         """The provider of that name, or None when its key or address is not set."""
@@ -189,6 +205,13 @@ def services() -> Services:
     if loop not in _services:
         _services[loop] = Services()
     return _services[loop]
+
+
+async def close_services() -> None:
+    """Closes the connections of the running event loop, at its end."""
+    mine = _services.pop(asyncio.get_running_loop(), None)
+    if mine:
+        await mine.close()
 
 
 # --- What the pages ask -------------------------------------------------------------------------

@@ -46,5 +46,7 @@ async def _start() -> None:
 
 async def _end() -> None:
     from chat.runs import manager
+    from chat.wiring import close_services
 
     await manager.shutdown()
+    await close_services()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from memory.engine.sanitizer import Author, Sanitized, sanitize
+from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.tokens import estimate_tokens
 
-__all__ = ["Sanitized", "clean_text", "count_tokens", "sanitize"]
+__all__ = ["Sanitized", "StoredSource", "clean_text", "count_tokens", "sanitize"]
 
 
 def clean_text(text: str, *, author: Author = "assistant") -> str:

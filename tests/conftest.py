@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
 from django.db import connections
 
-from tests import servers
+from tests import lumina_server as servers
 from tests.loopback import Guard
 
 hypothesis.settings.register_profile("quick", max_examples=60, deadline=None)
@@ -16,6 +17,10 @@ hypothesis.settings.register_profile("ci", max_examples=200, deadline=None, dera
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "quick")
 
 GUARD = Guard()
+END_OTHER_SESSIONS = """
+    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
 
 
 def pytest_configure() -> None:
@@ -54,6 +59,16 @@ def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> No
         if connection.vendor == "sqlite":
             file = tmp_path_factory.mktemp("database") / "test.sqlite3"
             connection.settings_dict["TEST"]["NAME"] = str(file)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker) -> Iterator[None]:
+    """PostgreSQL drops no database that somebody is connected to, such as a worker thread."""
+    yield
+    with django_db_blocker.unblock():
+        for connection in connections.all():
+            if connection.vendor == "postgresql":
+                connection.cursor().execute(END_OTHER_SESSIONS)
 
 
 @pytest.fixture(scope="session")

@@ -37,9 +37,7 @@ class Gatherer:
         self._stop = stop
         self._asked: set[tuple[str, str, int]] = set()
 
-    async def gather(
-        self, calls: Sequence[ToolCall]
-    ) -> AsyncGenerator[AgentEvent | Message, None]:
+    async def gather(self, calls: Sequence[ToolCall]) -> AsyncGenerator[AgentEvent | Message, None]:
         """Events as the calls start and end; then, in the order of the calls, the sources they
         found and the tool messages for the model: one for each call, whatever became of it."""
         requests = [self._request(call, index) for index, call in enumerate(calls)]
@@ -99,9 +97,7 @@ class Gatherer:
         return [source for source, _ in shown.values()], text
 
     def _told_page(self, request: Request, page: Page) -> tuple[list[Source], str]:
-        source, whole = self._registry.add_page(
-            page, asked_url=request.subject, provider="Page"
-        )
+        source, whole = self._registry.add_page(page, asked_url=request.subject, provider="Page")
         spans, end = _part(source.text, whole, request.start)
         source = self._registry.show(source.number, spans)
         n_chars = whole.end - whole.start

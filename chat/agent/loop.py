@@ -290,6 +290,8 @@ class _TurnRun:
             return ("truncated" if has_text else "failed"), reason
         if has_text:
             return "complete", ""
+        if self._turn.answer:
+            return "truncated", "The model added nothing to the answer."
         return "empty", "The model ended without writing an answer. Try again."
 
     def _over(self, limit: str) -> tuple[FinalStatus, str]:
@@ -308,10 +310,5 @@ def _refused(step: _Step) -> list[Message]:
     calls = tuple(ToolCall(call.id, call.name, "{}") for call in step.calls)
     return [
         Message(role="assistant", text=step.text, tool_calls=calls),
-        *(
-            Message(role="tool", text=quote_error(CUT_CALL), tool_call_id=call.id)
-            for call in calls
-        ),
+        *(Message(role="tool", text=quote_error(CUT_CALL), tool_call_id=call.id) for call in calls),
     ]
-
-

@@ -12,11 +12,11 @@ from chat.agent.ports import StopSignal
 Item = TypeVar("Item")
 
 
-class Stopped(Exception):  # noqa: N818 - not an error: the person's wish
+class Stopped(Exception):
     """The person asked to stop."""
 
 
-class OutOfTime(Exception):  # noqa: N818 - not an error: a limit
+class OutOfTime(Exception):
     """The run's seconds are used up."""
 
 

@@ -61,10 +61,10 @@ def is_linkable(url: str) -> bool:
 def paragraphs(text: str, start: int = 0, end: int | None = None) -> list[Span]:
     """The spans of the pieces between blank lines, within `text[start:end]`."""
     end = len(text) if end is None else end
-    found = []
-    for match in _PARAGRAPH.finditer(text, start, end):
-        found.append(Span(match.start(), match.start() + len(match.group().rstrip())))
-    return found
+    return [
+        Span(match.start(), match.start() + len(match.group().rstrip()))
+        for match in _PARAGRAPH.finditer(text, start, end)
+    ]
 
 
 class SourceRegistry:
@@ -153,4 +153,3 @@ class SourceRegistry:
     def _keep(self, source: Source) -> Source:
         self._sources[source.number - 1] = source
         return source
-

@@ -18,8 +18,10 @@ NPM_VERSION = "153.0.0"
 TOOLS = ROOT / "var" / "tools"
 UNPACK = """
 const fs = require("fs"), zlib = require("zlib");
-for (const name of fs.readdirSync(".").filter((name) => name.endsWith(".br")))
+for (const name of fs.readdirSync(".").filter((name) => name.endsWith(".br"))) {
   fs.writeFileSync(name.slice(0, -3), zlib.brotliDecompressSync(fs.readFileSync(name)));
+  fs.unlinkSync(name);
+}
 """
 WRAPPER = """#!/bin/sh
 here=$(dirname "$0")
@@ -88,6 +90,7 @@ def _unpack(steps: Steps, scratch: Path) -> None:
     for archive_path in bin_folder.glob("*.tar"):
         with tarfile.open(archive_path) as archive:
             archive.extractall(bin_folder / archive_path.stem, filter="data")
+        archive_path.unlink()
     (bin_folder / "chromium").chmod(0o755)
     wrapper = bin_folder / "chromium.sh"
     wrapper.write_text(WRAPPER)

@@ -134,7 +134,7 @@ class House:
                 worker.watch(time.monotonic())
                 self.signals.pause(0.2)
         except StopRequested:
-            self.steps.say("Stopping …")
+            self.steps.say("Stopping … (Ctrl-C again does not wait for the worker's task)")
         finally:
             self._stop()
         self.steps.say("Stopped.")

@@ -15,6 +15,13 @@ from typing import IO
 TETHER = Path(__file__).with_name("tether.py")
 
 
+def tethered(command: Sequence[str | Path], uid: int | None = None) -> list[str]:
+    """The command, held so that it ends with this process; `uid` only has a meaning for root."""
+    tether = [sys.executable, "-S", str(TETHER), str(os.getpid())]
+    user = ["--user", str(uid)] if uid is not None else []
+    return [*tether, *user, *map(str, command)]
+
+
 def start(
     command: Sequence[str | Path],
     *,
@@ -24,11 +31,9 @@ def start(
     uid: int | None = None,
     pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a command that ends with us; `uid` only has a meaning for root."""
-    tether = [sys.executable, "-S", str(TETHER)]
-    user = ["--user", str(uid)] if uid is not None else []
+    """Start a tethered command in a process group of its own."""
     return subprocess.Popen(
-        [*tether, *user, *map(str, command)],
+        tethered(command, uid),
         env=env,
         cwd=cwd,
         stdin=subprocess.DEVNULL,

@@ -37,7 +37,7 @@ def explained(output: str, lines: int = 25) -> str:
     """What a person needs of a failed command's output: the plain sentence where there is one."""
     _, marker, sentence = output.rpartition("ImproperlyConfigured: ")
     chosen = sentence if marker else "\n".join(output.splitlines()[-lines:])
-    return "\n".join(f"  {line}".rstrip() for line in chosen.strip().splitlines())
+    return "\n".join(f"  {line}".rstrip() for line in chosen.strip("\n").splitlines())
 
 
 class Steps:

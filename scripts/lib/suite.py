@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from scripts.lib import checks, chromium, environment
+from scripts.lib import checks, chromium, environment, processes
 from scripts.lib.signals import Signals, StopRequested
 from scripts.lib.steps import ROOT, StepFailed, Steps
 
@@ -134,7 +134,7 @@ class Suite:
 
     def _pytest(self, arguments: list[str], env: Mapping[str, str]) -> bool:
         """Run pytest in the foreground: it has the terminal, and hears Ctrl-C itself."""
-        command = [str(self._python), "-m", "pytest", *arguments]
+        command = processes.tethered([self._python, "-m", "pytest", *arguments])
         with subprocess.Popen(command, env=env, cwd=ROOT) as process:
             try:
                 while process.poll() is None:

@@ -19,6 +19,7 @@ from chat.hub import hub
 from chat.models import Run
 from chat.runs import manager
 from chat.steps import Steps
+from chat.wiring import close_services
 
 
 class Command(BaseCommand):
@@ -62,6 +63,7 @@ class Command(BaseCommand):
                 printer.hear(await subscription.next(0.5))
             printer.hear(await in_database(store.read_events)(run.pk, printer.seq))
         await task
+        await close_services()
 
     def _print_sources(self, told: dict[str, Any]) -> None:
         if told["status"] != "complete":

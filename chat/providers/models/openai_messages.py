@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from chat.agent.arguments import parse_arguments
@@ -15,7 +15,28 @@ from chat.agent.values import Message, ToolCall, ToolSpec
 
 def chat_messages(messages: Sequence[Message], *, with_tools: bool) -> list[dict[str, Any]]:
     """Without tools, calls and their results are told as text: such a server drops them."""
-    return [_with_tools(m) if with_tools else _as_told(m) for m in messages]
+    return [_with_tools(m) if with_tools else _as_told(m) for m in _folded(messages)]
+
+
+def _folded(messages: Sequence[Message]) -> list[Message]:
+    """Only the first message is a system message: the chat templates of many models refuse
+    others. Later ones become the beginning of the next user message."""
+    folded: list[Message] = []
+    notes: list[str] = []
+    for index, message in enumerate(messages):
+        if message.role == "system" and index:
+            notes.append(message.text)
+        elif notes and message.role == "user":
+            folded.append(replace(message, text="\n\n".join([*notes, message.text])))
+            notes = []
+        else:
+            if notes:
+                folded.append(Message(role="user", text="\n\n".join(notes)))
+                notes = []
+            folded.append(message)
+    if notes:
+        folded.append(Message(role="user", text="\n\n".join(notes)))
+    return folded
 
 
 def chat_tools(tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:

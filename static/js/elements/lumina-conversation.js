@@ -132,6 +132,7 @@ class LuminaConversation extends HTMLElement {
     this.dataset.conversation = conversation;
     const hidden = this.querySelector('#composer [name="conversation"]');
     if (hidden) hidden.value = conversation;
+    this.querySelector("#question").placeholder = "Ask a follow-up…";
     history.replaceState(null, "", `/c/${conversation}/`);
     this.#refreshSidebar();
   }

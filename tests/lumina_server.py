@@ -45,9 +45,7 @@ class Template:
     def make(cls, folder: Path) -> Template:
         var = folder / "template"
         var.mkdir()
-        env = {**clean_env(var), **OFFLINE, **_services()}
-        if "DATABASE_URL" in env:
-            env["DATABASE_URL"] = _new_database(env["DATABASE_URL"])
+        env = {**clean_env(var), **OFFLINE, **own_services()}
         for command in (["migrate", "-v", "0"], ["collectstatic", "--noinput"], ["prepare"]):
             _manage(env, *command)
         return cls(var, env)
@@ -60,7 +58,7 @@ class Template:
         if "DATABASE_URL" in env:
             env["DATABASE_URL"] = _new_database(env["DATABASE_URL"], copied=True)
         if "REDIS_URL" in env:
-            env["LUMINA_REDIS_PREFIX"] = f"lumina-{os.getpid()}-{next(NUMBERS)}"
+            env["LUMINA_REDIS_PREFIX"] = _unused_name()
         return env
 
 
@@ -72,6 +70,7 @@ class LuminaServer:
         self.var = Path(env["LUMINA_VAR"])
         self.log = self.var / "server.log"
         self.port = 0
+        self._clients: list[httpx.Client] = []
         self.process: subprocess.Popen[bytes]
 
     @property
@@ -102,6 +101,8 @@ class LuminaServer:
 
     def stop(self) -> None:
         """End it as an operator would."""
+        for client in self._clients:
+            client.close()
         processes.stop([self.process], grace_seconds=10)
 
     def restart(self, **env: str) -> None:
@@ -117,9 +118,10 @@ class LuminaServer:
         return re.search(r"https?://\S+", printed).group()
 
     def client(self) -> httpx.Client:
-        """An HTTP client that is signed in as the owner."""
+        """An HTTP client that is signed in as the owner; it is closed when the server stops."""
         client = httpx.Client(base_url=self.url, follow_redirects=True, timeout=20)
-        page = client.get(urlsplit(self.sign_in_link()).path)
+        self._clients.append(client)
+        page = client.get(urlsplit(self.sign_in_link()).path).raise_for_status()
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.text).group(1)
         action = re.search(r'<form[^>]*\baction="([^"]*)"', page.text)
         target = urljoin(str(page.url), action.group(1) if action else "")
@@ -146,15 +148,24 @@ def running(template: Template, folder: Path) -> Iterator:
         sys.stderr.write(f"{server.log}:\n{processes.tail(server.log, 60)}\n")
 
 
-def _services() -> dict[str, str]:
+def own_services() -> dict[str, str]:
+    """A new, empty database and a part of Redis; nothing where the suite runs on SQLite."""
+    if not os.environ.get("DATABASE_URL"):
+        return {}
     return {
-        name: os.environ[name] for name in ("DATABASE_URL", "REDIS_URL") if os.environ.get(name)
+        "DATABASE_URL": _new_database(os.environ["DATABASE_URL"]),
+        "REDIS_URL": os.environ["REDIS_URL"],
+        "LUMINA_REDIS_PREFIX": _unused_name(),
     }
+
+
+def _unused_name() -> str:
+    return f"lumina_{os.getpid()}_{next(NUMBERS)}"
 
 
 def _new_database(url: str, *, copied: bool = False) -> str:
     """The address of a new database on the same PostgreSQL server, empty or a copy of `url`'s."""
-    name = f"lumina_{os.getpid()}_{next(NUMBERS)}"
+    name = _unused_name()
     source = urlsplit(url).path.lstrip("/") if copied else "template1"
     server = urlsplit(url)._replace(path="/postgres").geturl()
     with psycopg.connect(server, autocommit=True) as connection:
