@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import socket
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import pytest
@@ -13,6 +11,7 @@ from hypothesis import strategies as st
 from chat.agent.errors import PageFailed, PageRefused
 from chat.providers.fetch import GuardedReader
 from chat.providers.fetch.addresses import is_public
+from tests.servers.names import numeric_resolver
 
 PRIVATE = (
     "0.0.0.0",
@@ -116,14 +115,6 @@ def spellings(address: IPv4Address) -> list[str]:
         "".join(chr(ord(c) + 0xFEE0) if c.isdigit() else c for c in str(address)),
         str(address).replace(".", "。"),
     ]
-
-
-async def numeric_resolver(host: str, port: int) -> list[str]:
-    """The system's reading of numbers, without asking a name server."""
-    found = await asyncio.get_running_loop().getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST
-    )
-    return [str(address[0]) for *_, address in found]
 
 
 READER = GuardedReader(timeout_seconds=2, resolver=numeric_resolver)

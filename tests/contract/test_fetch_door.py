@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import httpcore
 import pytest
@@ -17,6 +18,7 @@ from cryptography.x509.oid import NameOID
 from chat.agent.errors import PageFailed, PageRefused
 from chat.providers.fetch import GuardedReader
 from chat.providers.fetch.door import AllowedHosts, GuardedBackend
+from tests.servers.names import numeric_resolver
 from tests.servers.web import WebServer, html_reply, redirect, reply, web_server
 
 PAGE = "<html><title>Ice</title><body><p>Ice floats because it is less dense.</p></body></html>"
@@ -151,6 +153,32 @@ async def test_the_site_is_asked_by_its_name(site: WebServer) -> None:
     assert site.requests[0].target == "/ice?a=%2F&b=%E6%B0%B7"
 
 
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://[2606:4700::1]/", "[2606:4700::1]"),
+        ("http://bücher.example/", "xn--bcher-kva.example"),
+    ],
+)
+async def test_hosts_of_every_kind_are_named_as_the_web_wants_it(
+    site: WebServer, url: str, host: str
+) -> None:
+    """A public address on port 80, answered by the server of this test."""
+    backend = GuardedBackend(
+        allowed=AllowedHosts([]), resolver=Resolver(["127.0.0.1"]), is_public=only_first_loopback
+    )
+
+    class Diverted(httpcore.AsyncNetworkBackend):
+        async def connect_tcp(self, host: str, port: int, **options: Any) -> Any:
+            assert port == 80
+            return await backend.connect_tcp(host, site.port)
+
+    reader = GuardedReader()
+    reader._backend = Diverted()  # type: ignore[assignment]
+    assert (await reader.read(url)).title == "Ice"
+    assert site.requests[0].headers["host"] == host
+
+
 async def test_a_second_address_is_tried_when_the_first_is_dead(site: WebServer) -> None:
     host = f"pinned.example:{site.port}"
     resolver = Resolver(["127.0.0.3", "127.0.0.1"])
@@ -178,7 +206,7 @@ async def test_a_second_address_is_tried_when_the_first_is_dead(site: WebServer)
 @pytest.mark.parametrize("status", [301, 307])
 async def test_a_redirect_inwards_is_refused(site: WebServer, target: str, status: int) -> None:
     site.routes["/out"] = redirect(target, status)
-    reader = GuardedReader(allowed_hosts=[f"127.0.0.1:{site.port}"])
+    reader = GuardedReader(allowed_hosts=[f"127.0.0.1:{site.port}"], resolver=numeric_resolver)
     with pytest.raises(PageRefused):
         await reader.read(f"{site.url}/out")
     assert [seen.target for seen in site.requests] == ["/out"]

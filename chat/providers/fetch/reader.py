@@ -120,7 +120,7 @@ class GuardedReader:
             async with pool.stream(
                 "GET",
                 _core_url(parts),
-                headers=_HEADERS,
+                headers={"Host": parts.netloc, **_HEADERS},
                 extensions={"timeout": {"connect": _CONNECT_SECONDS}},
             ) as response:
                 return await self._answer(url, parts, response)
