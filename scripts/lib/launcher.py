@@ -220,6 +220,7 @@ class Worker:
         self._house = house
         self._name = f"lumina-{url.rpartition(':')[2]}@%h"
         self._delay_seconds = 1.0
+        self._last_end = ""
         self._start_at: float | None = None
         self._start()
 
@@ -236,10 +237,12 @@ class Worker:
 
     def _report(self) -> None:
         processes.stop([self._process], grace_seconds=0)  # whatever it left in its group
+        end = self._house.end_of("worker")
         self._house.steps.say(
             f"The background worker ended by itself ({_how(self._process)}); it starts again in "
-            f"{self._delay_seconds:.0f} s. {self._house.end_of('worker')}"
+            f"{self._delay_seconds:.0f} s. {end if end != self._last_end else ''}".rstrip()
         )
+        self._last_end = end  # the same end is told once
 
     def _start(self) -> None:
         var = self._house.var

@@ -21,7 +21,8 @@ class Signals:
         self.count = 0
         self.last = 0
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self._note)
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # nohup
+                signal.signal(number, self._note)
 
     def _note(self, number: int, frame: object) -> None:
         self.count += 1

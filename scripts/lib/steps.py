@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -103,10 +104,10 @@ class _Progress:
 
     def show(self, output: IO[bytes]) -> None:
         if self._live:
-            width = os.get_terminal_size(self._out.fileno()).columns
+            width = shutil.get_terminal_size().columns
             sign = SPINNER[int(self._seconds * 8) % len(SPINNER)]
             line = f"{sign} {self._title} … {self._seconds:.0f} s  {_last_line(output)}"
-            print(f"\r\x1b[2K{line[: max(width - 1, 20)]}", end="", file=self._out, flush=True)
+            print(f"\r\x1b[2K{line[: width - 1]}", end="", file=self._out, flush=True)
         elif self._seconds > self._next_word:
             self._next_word = self._seconds + NEXT_WORD_SECONDS
             print(f"{self._title} … {self._seconds:.0f} s", file=self._out, flush=True)

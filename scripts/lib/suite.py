@@ -146,7 +146,7 @@ class Suite:
 
     def _end(self, process: subprocess.Popen[bytes]) -> None:
         """Let pytest take its servers down; they end with it in any case."""
-        heard_itself = self._signals.last == signal.SIGINT and sys.stdin.isatty()
+        heard_itself = self._signals.last == signal.SIGINT and os.isatty(0)
         if not heard_itself:  # a second one would cut its tidying short
             process.send_signal(signal.SIGINT)
         try:
