@@ -208,7 +208,8 @@ class _TurnRun:
     async def _stream(self, tools: Sequence[ToolSpec]) -> AsyncGenerator[AgentEvent, None]:
         step, meter = self._step, self._meter
         prompt_tokens = self._prompt_tokens()
-        output = OutputFilter(frozenset(tool.name for tool in tools))
+        names = frozenset(tool.name for tool in tools)
+        output = OutputFilter(names, step=meter.n_steps)
         usage: Usage | None = None
         written = 0
         refused = False
