@@ -141,8 +141,6 @@ def step_html(step: Step, answer_id: int) -> str:
 
 def _as_puts(fragments: Iterable[Fragment]) -> list[Put]:
     return [
-        ["text", one.block, one.text]
-        if isinstance(one, Append)
-        else ["block", one.block, one.html]
+        ["text", one.block, one.text] if isinstance(one, Append) else ["block", one.block, one.html]
         for one in fragments
     ]

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, suppress
+from contextvars import Context
 from dataclasses import dataclass
 
 from channels.db import database_sync_to_async as in_database
@@ -53,9 +54,13 @@ class RunManager:
         self._running: dict[int, _Running] = {}
 
     def start(self, run_id: int) -> asyncio.Task[None]:
-        """Drives the run in a task of its own; its end is in the store."""
+        """Drives the run in a task of its own; its end is in the store.
+
+        The task begins with an empty context: the one of a request holds an executor that ends
+        with the request.
+        """
         stop = asyncio.Event()
-        task = asyncio.create_task(_drive(run_id, stop), name=f"run {run_id}")
+        task = asyncio.create_task(_drive(run_id, stop), name=f"run {run_id}", context=Context())
         self._running[run_id] = _Running(task, stop)
         task.add_done_callback(lambda _: self._running.pop(run_id, None))
         return task

@@ -78,7 +78,7 @@ async def ask(request: HttpRequest) -> HttpResponse:
     if is_new:
         manager.start(run.pk)
         await hub.publish(run.conversation_id, [])
-    return redirect(_at(run.conversation_id, run.question))
+    return redirect(_at(run.conversation_id, run.question_id))
 
 
 def _refused(request: HttpRequest, reason: str, *, status: int) -> HttpResponse:
@@ -114,7 +114,7 @@ def show_version(request: HttpRequest, pk: int) -> HttpResponse:
     if row.runs.filter(status="running").exists():
         return _refused_version(request, row)
     Conversation.objects.filter(pk=row.pk).update(head=Tree(row.pk).newest_leaf(message.pk))
-    question = message if message.role == Message.Role.USER else message.parent
+    question = message.pk if message.role == Message.Role.USER else message.parent_id
     return redirect(
         f"{reverse('conversation', args=[row.pk])}#turn-{question.pk if question else ''}"
     )
@@ -225,7 +225,12 @@ def _wants_fragment(request: HttpRequest) -> bool:
     return request.headers.get("X-Fragment") == "1"
 
 
+def _at(conversation_id: int, question_id: int | None) -> str:
+    """A conversation's address, at one of its questions."""
+    return f"{reverse('conversation', args=[conversation_id])}#turn-{question_id}"
+
+
 def _id(value: str | None) -> int | None:
-    return (
-        int(value) if value and value.isascii() and value.isdecimal() and len(value) < 19 else None
-    )
+    """A whole number that can be an id; anything else is none."""
+    is_id = value and value.isascii() and value.isdecimal() and len(value) < 19
+    return int(value) if value and is_id else None

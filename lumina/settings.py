@@ -79,13 +79,14 @@ DATABASES = {"default": env.database("DATABASE_URL", VAR_DIR / "lumina.sqlite3")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env.text("REDIS_URL", "")
+REDIS_PREFIX = env.text("LUMINA_REDIS_PREFIX", "lumina")
 CHANNEL_LAYERS = {
     "default": (
         {
             # The pub/sub layer: the list-based one drops messages above its capacity and closes
             # idle sockets under redis-py 8.
             "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-            "CONFIG": {"hosts": [REDIS_URL], "prefix": env.text("LUMINA_REDIS_PREFIX", "lumina")},
+            "CONFIG": {"hosts": [REDIS_URL], "prefix": REDIS_PREFIX},
         }
         if REDIS_URL
         else {"BACKEND": "channels.layers.InMemoryChannelLayer"}

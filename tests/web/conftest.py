@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -147,6 +149,16 @@ async def page_of(
     yield open_page
     for page in opened:
         await page.close()
+
+
+async def until(happened: Callable[[], Any]) -> None:
+    """Waits for something that comes about by itself; gives up after a while."""
+    for _ in range(WAIT_SECONDS * 50):
+        now = happened()
+        if await now if inspect.isawaitable(now) else now:
+            return
+        await asyncio.sleep(0.02)
+    pytest.fail("What was waited for did not come about.")
 
 
 def _cookie_of(user: User) -> str:

@@ -42,9 +42,7 @@ async def test_a_posted_question_leads_to_its_conversation_and_is_answered(
 
 
 @pytest.mark.parametrize("text", ["", "   ", "x" * 20_001])
-async def test_a_bad_question_comes_back_with_a_sentence(
-    browser: AsyncClient, text: str
-) -> None:
+async def test_a_bad_question_comes_back_with_a_sentence(browser: AsyncClient, text: str) -> None:
     response = await browser.post("/ask/", {"text": text})
     assert response.status_code == 400
     assert 'role="alert"' in response.content.decode()

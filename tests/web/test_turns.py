@@ -17,7 +17,9 @@ from tests.servers.model_script import call, fail, say
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SEARCH = call("search_library", query="why does ice float")
-MARKER = '\n\n<!--SOURCES:[{"index":1,"title":"Ice --> floats <!--SOURCES:","url":"https://e.org"}]-->'
+MARKER = (
+    '\n\n<!--SOURCES:[{"index":1,"title":"Ice --> floats <!--SOURCES:","url":"https://e.org"}]-->'
+)
 
 
 @pytest.fixture
@@ -105,7 +107,7 @@ async def test_history_is_exactly_the_cleaned_newest_messages(
     seen = [text for text in clean if any(text in one for one in sent)]
     assert seen == clean[-20:]
     assert not any("SOURCES" in one or "[1]" in one for one in sent[1:])
-    assert (f"{n - 20} earlier message" in " ".join(sent)) == (n > 20)
+    assert (f"[{n - 20} earlier message" in " ".join(sent)) == (n > 20)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ async def test_history_is_exactly_the_cleaned_newest_messages(
     [
         (fail(401), "key"),
         (fail(404), "model"),
-        (fail(429), "again"),
+        (fail(429), "later"),
         (fail(500), "server"),
         (fail(200, "<html>Welcome to nginx</html>"), ""),
         ([{"cut": True}], ""),
@@ -130,7 +132,6 @@ async def test_a_failing_model_is_a_failed_turn_that_says_what_to_do(
     run = await last_run()
     assert run.status == "failed"
     assert word in run.reason
-    assert run.reason.endswith((".", "…", "”"))
     assert len(run.reason) > 30
     assert run.answer.text == ""
     ending = next(put[2] for put in heard[-1]["puts"] if str(put[1]).startswith("ending"))
@@ -182,7 +183,9 @@ async def test_an_ending_that_is_not_complete_is_never_stored_as_complete(
 
 
 async def test_thoughts_and_followups_are_neither_shown_nor_stored(page_of, alice, model) -> None:
-    text = "<think>Secret thoughts.</think>Ice floats.\n\n<FollowUps>\n3D printing?\n- b\n</FollowUps>"
+    text = (
+        "<think>Secret thoughts.</think>Ice floats.\n\n<FollowUps>\n3D printing?\n- b\n</FollowUps>"
+    )
     model([say(text, pieces=25)])
     page = await page_of(alice)
     heard = await page.ask()
