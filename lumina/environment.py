@@ -40,7 +40,9 @@ class Environment:
         if value == "":
             return default
         if not value.isdecimal() or int(value) < at_least:
-            return self._fault(name, value, f"must be a whole number of {at_least} or more", default)
+            return self._fault(
+                name, value, f"must be a whole number of {at_least} or more", default
+            )
         return int(value)
 
     def seconds(self, name: str, default: float) -> float:

@@ -1,4 +1,4 @@
-"""What the agent asks of the world. Implementations live outside, in `chat.providers` and others."""
+"""What the agent asks of the world. The implementations live outside, in `chat.providers`."""
 
 from __future__ import annotations
 

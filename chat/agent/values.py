@@ -107,6 +107,7 @@ class Source:
     text: str
     read_at: datetime
     provider: str
+    published_at: datetime | None = None
     passages: tuple[Span, ...] = ()
 
 

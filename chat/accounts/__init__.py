@@ -1,0 +1,1 @@
+"""Who may come in: the owner of an embedded installation, and sign-in links."""

@@ -1,0 +1,25 @@
+"""The operator's view. Texts of other people's conversations are not shown here."""
+
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+
+from chat.models import Run, User
+
+
+@admin.register(User)
+class PersonAdmin(UserAdmin):
+    fieldsets = (*UserAdmin.fieldsets, ("Lumina", {"fields": ("time_zone",)}))
+
+
+@admin.register(Run)
+class RunAdmin(admin.ModelAdmin):
+    list_display = ("id", "owner", "status", "model_name", "n_steps", "started_at", "finished_at")
+    list_filter = ("status",)
+    fields = (*list_display, "reason", "prompt_tokens", "completion_tokens", "n_stray_markers")
+    readonly_fields = fields
+
+    def has_add_permission(self, request) -> bool:
+        return False
+
+    def has_delete_permission(self, request, obj=None) -> bool:
+        return False

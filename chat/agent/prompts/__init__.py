@@ -1,0 +1,66 @@
+"""Builds what the model is sent. The wording lies beside this file, in Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from importlib import resources
+
+from chat.agent.values import History, Message
+
+_DAY = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+@cache
+def wording(name: str) -> str:
+    """The text of `name`.md beside this file."""
+    return resources.files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def build_prompt(question: str, history: History, *, now: datetime) -> list[Message]:
+    """System text, history, then date and number of visible messages, then the question.
+
+    The beginning stays the same from turn to turn, so that a server's prompt cache holds.
+    """
+    return [
+        Message(role="system", text=wording("system")),
+        *history.messages,
+        Message(role="system", text=_situation(history, now)),
+        Message(role="user", text=question),
+    ]
+
+
+def build_continuation(prompt: Sequence[Message], answer: str) -> list[Message]:
+    """The prompt that asks for the rest of an answer that was cut."""
+    return [
+        *prompt,
+        Message(role="assistant", text=answer),
+        Message(role="user", text=wording("continue")),
+    ]
+
+
+def limit_note(limit: str) -> Message:
+    return Message(role="user", text=wording("limit").replace("{limit}", limit))
+
+
+def _situation(history: History, now: datetime) -> str:
+    zone = getattr(now.tzinfo, "key", "") or now.tzname() or "UTC"
+    offset = now.strftime("%z")
+    moment = f"{_DAY[now.weekday()]} {now:%Y-%m-%d %H:%M}"
+    return (
+        wording("situation")
+        .replace("{moment}", f"{moment} ({zone}, UTC{offset[:3]}:{offset[3:5]})")
+        .replace("{visible}", _visible(history))
+    )
+
+
+def _visible(history: History) -> str:
+    if history.n_total == 0:
+        return "This is the first question of the conversation."
+    if history.n_visible == history.n_total:
+        return f"You can see all {history.n_total} earlier messages of the conversation."
+    return (
+        f"You can see {history.n_visible} of the {history.n_total} earlier messages of the "
+        "conversation, the newest; the others are left out."
+    )

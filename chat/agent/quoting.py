@@ -1,0 +1,45 @@
+"""Text from outside as the model reads it: JSON, whose strings cannot close their own quotes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from chat.agent.prompts import wording
+from chat.agent.values import PassedOver, Source, Span
+
+
+def quote_sources(
+    shown: Iterable[tuple[Source, Sequence[Span]]],
+    *,
+    passed_over: Sequence[PassedOver] = (),
+    note: str = "",
+) -> str:
+    """A tool's result: numbered sources, each with the passages shown this time."""
+    told: dict[str, Any] = {"notice": wording("notice")}
+    told["sources"] = [_quoted(source, spans) for source, spans in shown]
+    if note:
+        told["note"] = note
+    if passed_over:
+        told["passed_over"] = [
+            {"provider": one.provider, "reason": one.reason} for one in passed_over
+        ]
+    return json.dumps(told, ensure_ascii=False)
+
+
+def quote_error(reason: str) -> str:
+    """A failed tool's result. It holds no sources and cannot be read as a success."""
+    return json.dumps({"error": reason}, ensure_ascii=False)
+
+
+def _quoted(source: Source, spans: Sequence[Span]) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "number": source.number,
+        "title": source.title,
+        "url": source.url,
+        "passages": [span.of(source.text) for span in spans],
+    }
+    if source.published_at:
+        told["published"] = source.published_at.date().isoformat()
+    return told

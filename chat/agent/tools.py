@@ -1,0 +1,119 @@
+"""The tools that are offered, and calling one by name. A failure becomes a tool result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from chat.agent.arguments import parse_arguments
+from chat.agent.errors import ToolError
+from chat.agent.ports import PageReader, Searcher
+from chat.agent.prompts import wording
+from chat.agent.values import Page, SearchOutcome, ToolCall, ToolSpec
+
+WEB_SEARCH = "web_search"
+SEARCH_LIBRARY = "search_library"
+READ_PAGE = "read_page"
+
+MAX_RESULTS = 8
+MAX_QUERY_CHARS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call whose arguments were understood. `subject` is what a person reads of it."""
+
+    call: ToolCall
+    subject: str
+    start: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a call gave nothing, in words for the model and the person."""
+
+    reason: str
+
+
+Reply = SearchOutcome | Page | Failure
+
+
+class Toolbox:
+    """The tools of one run. A tool whose port is missing is not offered."""
+
+    def __init__(
+        self,
+        *,
+        web: Searcher | None = None,
+        library: Searcher | None = None,
+        reader: PageReader | None = None,
+    ) -> None:
+        self._searchers: dict[str, Searcher] = {}
+        if library:
+            self._searchers[SEARCH_LIBRARY] = library
+        if web:
+            self._searchers[WEB_SEARCH] = web
+        self._reader = reader
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        offered = [_spec(name, _QUERY, ["query"]) for name in self._searchers]
+        if self._reader:
+            offered.append(_spec(READ_PAGE, _ADDRESS, ["url"]))
+        return tuple(offered)
+
+    def understand(self, call: ToolCall) -> Request:
+        """What the call asks for. Raises ToolError with words that help the model to mend it."""
+        arguments = parse_arguments(call.arguments)
+        if call.name in self._searchers:
+            return Request(call, _query(arguments))
+        if call.name == READ_PAGE and self._reader:
+            return Request(call, _address(arguments), _start(arguments))
+        names = ", ".join(spec.name for spec in self.specs()) or "none"
+        raise ToolError(f"There is no tool named {call.name[:80]!r}. The tools are: {names}.")
+
+    async def answer(self, request: Request) -> Reply:
+        """Runs the tool. Whatever the tool itself reports as failed comes back as a Failure."""
+        try:
+            if request.call.name == READ_PAGE and self._reader:
+                return await self._reader.read(request.subject)
+            searcher = self._searchers[request.call.name]
+            return await searcher.search(request.subject, limit=MAX_RESULTS)
+        except ToolError as error:
+            return Failure(str(error))
+
+
+_QUERY = {"query": {"type": "string", "description": "what to search for"}}
+_ADDRESS = {
+    "url": {"type": "string", "description": "the page's address, http or https"},
+    "start": {"type": "integer", "description": "the character to read from; 0 to begin"},
+}
+
+
+def _spec(name: str, properties: Mapping[str, Any], required: list[str]) -> ToolSpec:
+    schema = {"type": "object", "properties": properties, "required": required}
+    return ToolSpec(name, wording(name), schema)
+
+
+def _query(arguments: Mapping[str, Any]) -> str:
+    query = " ".join(str(arguments.get("query") or "").split())
+    if not query:
+        raise ToolError('The call needs a text, such as {"query": "density of ice"}.')
+    return query[:MAX_QUERY_CHARS]
+
+
+def _address(arguments: Mapping[str, Any]) -> str:
+    url = str(arguments.get("url") or "").strip()
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError:
+        scheme = ""
+    if scheme not in {"http", "https"} or len(url) > 2_000:
+        raise ToolError("The call needs `url`: an address that begins with http:// or https://.")
+    return url
+
+
+def _start(arguments: Mapping[str, Any]) -> int:
+    start = arguments.get("start")
+    return start if isinstance(start, int) and start > 0 else 0

@@ -1,0 +1,191 @@
+"""One socket of one page: questions and wishes in, events with their puts out.
+
+A handler never awaits a run: Channels gives a socket its messages one at a time, and Stop must be
+heard. What the page shows of a conversation is followed in a task of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from contextlib import suppress
+from typing import Any
+
+from channels.db import database_sync_to_async as in_database
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from chat import store
+from chat.following import Follower
+from chat.forms import AskForm
+from chat.hub import group_name, hub
+from chat.runs import manager
+
+logger = logging.getLogger("lumina.socket")
+
+SIGNED_OUT = 4401
+MAX_MESSAGE_CHARS = 1_000_000
+
+
+class PageConsumer(AsyncWebsocketConsumer):
+    """Messages in: ask, stop, watch, each a JSON object with a `type`."""
+
+    _follower: Follower | None = None
+    _following: asyncio.Task[None] | None = None
+
+    async def connect(self) -> None:
+        user = self.scope.get("user")
+        await self.accept()
+        if user is None or not user.is_authenticated:
+            await self.close(code=SIGNED_OUT)
+            return
+        self.owner = user
+
+    async def disconnect(self, code: int) -> None:
+        await self._unfollow()
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        message = _parsed(text_data)
+        if message is None:
+            await self._refuse("bad_message", "The page sent something unreadable. Reload it.")
+            return
+        handler = {"ask": self._ask, "stop": self._stop, "watch": self._watch}.get(
+            str(message.get("type"))
+        )
+        if handler is None:
+            await self._refuse(
+                "bad_type",
+                "The page asked for something this server does not know. Reload it.",
+                message,
+            )
+            return
+        await handler(message)
+
+    # --- What the page can ask for -------------------------------------------------------------
+
+    async def _ask(self, message: dict[str, Any]) -> None:
+        form = AskForm(message)
+        if not form.is_valid():
+            await self._refuse("invalid", form.first_error(), message)
+            return
+        try:
+            run, is_new = await in_database(store.begin_run)(self.owner, form.ask())
+        except store.Refused as refused:
+            await self._refuse(refused.code, str(refused), message)
+            return
+        if is_new:
+            manager.start(run.pk)
+        await self._send(
+            {
+                "type": "accepted",
+                "client_id": run.client_id,
+                "conversation": run.conversation_id,
+                "run": run.pk,
+            }
+        )
+        if self._follower is None or self._follower.conversation_id != run.conversation_id:
+            await self._follow(run.conversation_id, newest_run=run.pk - 1)
+        hub.wake(run.conversation_id)
+
+    async def _stop(self, message: dict[str, Any]) -> None:
+        run_id = _number(message.get("run"))
+        if run_id and await in_database(store.request_stop)(self.owner, run_id):
+            manager.stop(run_id)
+            return
+        await self._refuse(
+            "not_running", "There is nothing to stop: the answer has ended.", message
+        )
+
+    async def _watch(self, message: dict[str, Any]) -> None:
+        """Follows a conversation: {conversation, runs: {id: last seq}, newest: id of a run}."""
+        conversation = _number(message.get("conversation"))
+        try:
+            if not conversation:
+                raise store.Refused("unknown", "There is no such conversation.")
+            await in_database(store.own_conversation)(self.owner, conversation)
+        except store.Refused as refused:
+            await self._refuse(refused.code, str(refused), message)
+            return
+        runs = message.get("runs")
+        known = {
+            int(run): _number(seq) or 0
+            for run, seq in (runs.items() if isinstance(runs, dict) else ())
+            if str(run).isdecimal() and len(str(run)) < 19
+        }
+        await self._follow(conversation, runs=known, newest_run=_number(message.get("newest")) or 0)
+
+    # --- Following -----------------------------------------------------------------------------
+
+    async def _follow(
+        self, conversation_id: int, *, runs: dict[int, int] | None = None, newest_run: int = 0
+    ) -> None:
+        await self._unfollow()
+        self._follower = Follower(
+            self.owner, conversation_id, self._send, runs=runs or {}, newest_run=newest_run
+        )
+        await self._join(conversation_id)
+        self._following = asyncio.create_task(self._run_follower(self._follower))
+
+    async def _run_follower(self, follower: Follower) -> None:
+        try:
+            await follower.follow()
+        except asyncio.CancelledError:
+            raise
+        except Exception:
+            logger.exception("conversation=%s is no longer followed", follower.conversation_id)
+            with suppress(Exception):
+                await self.close(code=1011)
+
+    async def _unfollow(self) -> None:
+        if self._following:
+            self._following.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await self._following
+        if self._follower:
+            with suppress(Exception):
+                await self.channel_layer.group_discard(
+                    group_name(self._follower.conversation_id), self.channel_name
+                )
+        self._follower = self._following = None
+
+    async def _join(self, conversation_id: int) -> None:
+        """A broken layer costs promptness alone: the follower looks into the store as well."""
+        try:
+            await self.channel_layer.group_add(group_name(conversation_id), self.channel_name)
+        except Exception as error:
+            logger.warning("No live updates through the channel layer: %s", type(error).__name__)
+
+    async def conversation_changed(self, message: dict[str, Any]) -> None:
+        """A nudge from some process. What this process said itself has been fed already."""
+        if self._follower:
+            self._follower.wake()
+
+    # --- Out -----------------------------------------------------------------------------------
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+        await self.send(text_data=text)
+
+    async def _refuse(self, code: str, reason: str, message: dict[str, Any] | None = None) -> None:
+        client_id = str((message or {}).get("client_id") or "")[:64]
+        await self._send(
+            {"type": "refused", "code": code, "message": reason, "client_id": client_id}
+        )
+
+
+def _parsed(text: str | None) -> dict[str, Any] | None:
+    if text is None or len(text) > MAX_MESSAGE_CHARS:
+        return None
+    try:
+        message = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return message if isinstance(message, dict) else None
+
+
+def _number(value: object) -> int | None:
+    """A whole number that can be an id; anything else is none."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    text = str(value)
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

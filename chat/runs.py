@@ -1,0 +1,232 @@
+"""Driving runs: from the core's events to stored ones, with a heartbeat, Stop and an honest end.
+
+A run belongs to the conversation: it is a task of the web process and goes on when no one looks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+
+from channels.db import database_sync_to_async as in_database
+
+from chat import store
+from chat.agent.events import (
+    AgentEvent,
+    FollowupsSuggested,
+    RunFinished,
+    StepStarted,
+    TextAdded,
+    TextRetracted,
+)
+from chat.agent.loop import run_turn
+from chat.endings import ending_of
+from chat.hub import hub
+from chat.models import Run
+from chat.wiring import Prepared, prepare_run
+
+logger = logging.getLogger("lumina.runs")
+
+FLUSH_SECONDS = 0.2
+LOOK_SECONDS = 0.25
+BEAT_EVERY = 6
+BROKEN = (
+    "Something went wrong inside Lumina; the server's log has the details. "
+    "Nothing of your question is lost: try again."
+)
+
+
+@dataclass(slots=True)
+class _Running:
+    task: asyncio.Task[None]
+    stop: asyncio.Event
+
+
+class RunManager:
+    """The runs of this process."""
+
+    def __init__(self) -> None:
+        self._running: dict[int, _Running] = {}
+
+    def start(self, run_id: int) -> asyncio.Task[None]:
+        """Drives the run in a task of its own; its end is in the store."""
+        stop = asyncio.Event()
+        task = asyncio.create_task(_drive(run_id, stop), name=f"run {run_id}")
+        self._running[run_id] = _Running(task, stop)
+        task.add_done_callback(lambda _: self._running.pop(run_id, None))
+        return task
+
+    def stop(self, run_id: int) -> None:
+        """Prompt for a run of this process; the mark in the store reaches those of others."""
+        if run_id in self._running:
+            self._running[run_id].stop.set()
+
+    async def shutdown(self) -> None:
+        """Ends every run of this process as interrupted, with the text that it has."""
+        tasks = [running.task for running in self._running.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+manager = RunManager()
+
+
+async def _drive(run_id: int, stop: asyncio.Event) -> None:
+    started = time.monotonic()
+    run = await in_database(store.run_with_parts)(run_id)
+    watch = asyncio.create_task(_watch(run_id, stop))
+    driver = _Driver(run)
+    try:
+        prepared = await prepare_run(run)
+        await driver.drive(prepared, stop)
+    except store.RunLost:
+        logger.warning("run=%s ended by another process", run_id)
+    except asyncio.CancelledError:
+        await in_database(store.interrupt)(run_id)
+        raise
+    except Exception:
+        logger.exception("run=%s failed inside", run_id)
+        await driver.fail(BROKEN)
+    finally:
+        watch.cancel()
+        hub.wake(run.conversation_id)
+        logger.info(
+            "run=%s conversation=%s status=%s seconds=%.2f events=%s",
+            run_id,
+            run.conversation_id,
+            driver.status,
+            time.monotonic() - started,
+            driver.last_seq,
+        )
+
+
+async def _watch(run_id: int, stop: asyncio.Event) -> None:
+    """Beats the heart and looks for the mark of Stop, from whichever process it came."""
+    looks = 0
+    while not stop.is_set():
+        await asyncio.sleep(LOOK_SECONDS)
+        looks += 1
+        look = store.beat if looks % BEAT_EVERY == 0 else store.stop_requested
+        if await in_database(look)(run_id):
+            stop.set()
+
+
+@dataclass(slots=True)
+class _Driver:
+    """Takes the events of one run to the store and to whoever listens."""
+
+    run: Run
+    last_seq: int = 0
+    status: str = "running"
+    _text: str = ""
+    _step_start: int = 0
+    _followups: Sequence[str] = ()
+
+    async def drive(self, prepared: Prepared, stop: asyncio.Event) -> None:
+        events = run_turn(prepared.turn, prepared.means, stop)
+        async with aclosing(_batched(events)) as batches:
+            async for batch in batches:
+                self._hear(batch)
+                *before, last = batch
+                if not isinstance(last, RunFinished):
+                    await self._tell(batch)
+                    continue
+                if before:
+                    await self._tell(before)
+                await self._end(last, prepared)
+
+    async def fail(self, reason: str) -> None:
+        """Ends the run as failed, with the text that was there, unless it has ended already."""
+        with suppress(store.RunLost):
+            await self._end(RunFinished(status="failed", reason=reason), None)
+
+    async def _tell(self, batch: list[AgentEvent]) -> None:
+        told = await in_database(store.append_events)(self.run.pk, self.last_seq, batch)
+        self.last_seq += len(told)
+        await hub.publish(self.run.conversation_id, told)
+
+    async def _end(self, finished: RunFinished, prepared: Prepared | None) -> None:
+        ending, last = await in_database(ending_of)(
+            self.run, self._text, self._followups, finished, prepared
+        )
+        told = await in_database(store.end_run)(self.run.pk, self.last_seq, last, ending)
+        self.last_seq += len(told)
+        self.status = ending.status
+        await hub.publish(self.run.conversation_id, told)
+
+    def _hear(self, batch: list[AgentEvent]) -> None:
+        for event in batch:
+            if isinstance(event, StepStarted):
+                self._step_start = len(self._text)
+            elif isinstance(event, TextAdded):
+                self._text += event.text
+            elif isinstance(event, TextRetracted):
+                self._text = self._text[: self._step_start]
+            elif isinstance(event, FollowupsSuggested):
+                self._followups = event.questions
+
+
+async def _batched(events: AsyncIterator[AgentEvent]) -> AsyncIterator[list[AgentEvent]]:
+    """Events in batches: the first text of a pause at once, then text every `FLUSH_SECONDS`,
+    everything else as it comes. Neighbouring pieces of text become one event."""
+    queue: asyncio.Queue[AgentEvent | BaseException | None] = asyncio.Queue(maxsize=1_000)
+    pump = asyncio.create_task(_pump(events, queue))
+    flushed_at = 0.0
+    try:
+        while (first := await queue.get()) is not None:
+            batch = [_event(first)]
+            until = flushed_at + FLUSH_SECONDS
+            while isinstance(batch[-1], TextAdded) and (left := until - time.monotonic()) > 0:
+                try:
+                    async with asyncio.timeout(left):
+                        more = await queue.get()
+                except TimeoutError:
+                    break
+                if more is None:
+                    await queue.put(None)
+                    break
+                _add(batch, _event(more))
+            while isinstance(batch[-1], TextAdded) and not queue.empty():
+                more = queue.get_nowait()
+                if more is None:
+                    queue.put_nowait(None)
+                    break
+                _add(batch, _event(more))
+            flushed_at = time.monotonic()
+            yield batch
+    finally:
+        pump.cancel()
+        with suppress(asyncio.CancelledError):
+            await pump
+
+
+async def _pump(
+    events: AsyncIterator[AgentEvent], queue: asyncio.Queue[AgentEvent | BaseException | None]
+) -> None:
+    try:
+        async with aclosing(events) as stream:  # type: ignore[type-var]
+            async for event in stream:
+                await queue.put(event)
+        await queue.put(None)
+    except Exception as error:
+        await queue.put(error)
+
+
+def _event(item: AgentEvent | BaseException | None) -> AgentEvent:
+    if isinstance(item, BaseException):
+        raise item
+    assert item is not None
+    return item
+
+
+def _add(batch: list[AgentEvent], event: AgentEvent) -> None:
+    last = batch[-1]
+    if isinstance(last, TextAdded) and isinstance(event, TextAdded):
+        batch[-1] = TextAdded(last.text + event.text)
+    else:
+        batch.append(event)

@@ -1,0 +1,30 @@
+"""Small things that templates say: letter tiles, short times, and the icons."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+from django import template
+
+register = template.Library()
+
+N_TILE_COLOURS = 8
+
+
+@register.filter
+def tile_letter(domain: str) -> str:
+    """The letter on a source's tile: the first letter or digit of its domain."""
+    name = str(domain).removeprefix("www.")
+    return next((char.upper() for char in name if char.isalnum()), "•")
+
+
+@register.filter
+def tile_colour(domain: str) -> int:
+    """A colour number, the same for the same domain on every page."""
+    return zlib.crc32(str(domain).encode()) % N_TILE_COLOURS
+
+
+@register.inclusion_tag("chat/_icon.html")
+def icon(name: str) -> dict[str, Any]:
+    return {"name": name}

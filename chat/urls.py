@@ -1,0 +1,22 @@
+from django.urls import path
+
+from chat import views
+from chat.accounts import views as accounts
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("ask/", views.ask, name="ask"),
+    path("c/", views.conversations, name="conversations"),
+    path("c/<int:pk>/", views.conversation, name="conversation"),
+    path("c/<int:pk>/rename/", views.rename, name="rename"),
+    path("c/<int:pk>/delete/", views.delete, name="delete"),
+    path("c/<int:pk>/version/", views.show_version, name="show-version"),
+    path("runs/<int:pk>/stop/", views.stop, name="stop"),
+    path("runs/<int:run>/sources/<int:number>/", views.source, name="source"),
+    path("library/<int:pk>", views.document, name="document"),
+    path("sidebar/", views.sidebar, name="sidebar"),
+    path("sign-in/", accounts.SignIn.as_view(), name="sign-in"),
+    path("sign-in/<str:token>/", accounts.sign_in_by_link, name="sign-in-by-link"),
+    path("sign-out/", accounts.sign_out, name="sign-out"),
+    path("healthz", views.healthz, name="healthz"),
+]

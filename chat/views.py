@@ -1,0 +1,231 @@
+"""The pages. Each reaches rows through their owner: what is not theirs is not there."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_POST, require_safe
+
+from chat import store
+from chat.agent.sources import LIBRARY_DOMAIN, is_linkable
+from chat.forms import AskForm
+from chat.hub import hub
+from chat.library_models import LibraryDocument
+from chat.models import Conversation, Message, Run, Source
+from chat.passages import preview_of, shown_passages
+from chat.runs import manager
+from chat.tree import Tree
+from chat.turns import path_page
+from chat.wiring import examples, model_label, question_max_chars
+
+SIDEBAR_LENGTH = 40
+LIST_LENGTH = 200
+
+
+@require_safe
+@login_required
+def home(request: HttpRequest) -> HttpResponse:
+    """The empty state. `?q=` puts a question into the box; nothing is asked by a GET."""
+    context = _frame(request) | {
+        "examples": examples(),
+        "draft": request.GET.get("q", "")[: question_max_chars()],
+        "placeholder": "Ask anything…",
+        "autofocus": True,
+    }
+    return render(request, "chat/conversation.html", context)
+
+
+@require_safe
+@login_required
+def conversation(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Conversation.objects.of(request.user), pk=pk)
+    store.sweep_conversation(row.pk)
+    page = path_page(row, before=_id(request.GET.get("before")))
+    newest = row.runs.order_by("-pk").values_list("pk", flat=True).first() or 0
+    context = _frame(request, row) | {
+        "page": page,
+        "newest_run": newest,
+        "is_running": any(turn.is_running for turn in page.turns),
+        "placeholder": "Ask a follow-up…",
+    }
+    template = "chat/_path.html" if _wants_fragment(request) else "chat/conversation.html"
+    return render(request, template, context)
+
+
+@require_POST
+async def ask(request: HttpRequest) -> HttpResponse:
+    """The way to ask without a socket: the page that follows shows the answer as it grows."""
+    user = await request.auser()
+    if not user.is_authenticated:
+        return redirect("sign-in")
+    form = AskForm(request.POST)
+    valid = await sync_to_async(form.is_valid)()
+    if not valid:
+        return await sync_to_async(_refused)(request, form.first_error(), status=400)
+    try:
+        run, is_new = await sync_to_async(store.begin_run)(user, form.ask())
+    except store.Refused as refused:
+        status = 404 if refused.code == "unknown" else 409
+        return await sync_to_async(_refused)(request, str(refused), status=status)
+    if is_new:
+        manager.start(run.pk)
+        await hub.publish(run.conversation_id, [])
+    return redirect(_at(run.conversation_id, run.question))
+
+
+def _refused(request: HttpRequest, reason: str, *, status: int) -> HttpResponse:
+    """The page that was left, with the reason and the question still in the box."""
+    if status == 404:
+        raise Http404(reason)
+    own = Conversation.objects.of(request.user)
+    row = own.filter(pk=_id(request.POST.get("conversation"))).first()
+    context = _frame(request, row) | {
+        "page": path_page(row) if row else None,
+        "examples": examples(),
+        "error": reason,
+        "draft": request.POST.get("text", ""),
+        "placeholder": "Ask a follow-up…" if row else "Ask anything…",
+    }
+    return render(request, "chat/conversation.html", context, status=status)
+
+
+@require_POST
+@login_required
+def stop(request: HttpRequest, pk: int) -> HttpResponse:
+    run = get_object_or_404(Run.objects.of(request.user), pk=pk)
+    store.request_stop(request.user, run.pk)
+    return redirect("conversation", run.conversation_id)
+
+
+@require_POST
+@login_required
+def show_version(request: HttpRequest, pk: int) -> HttpResponse:
+    """Shows another version of a question or an answer, with what followed it."""
+    row = get_object_or_404(Conversation.objects.of(request.user), pk=pk)
+    message = get_object_or_404(Message, conversation=row, pk=_id(request.POST.get("message")) or 0)
+    if row.runs.filter(status="running").exists():
+        return _refused_version(request, row)
+    Conversation.objects.filter(pk=row.pk).update(head=Tree(row.pk).newest_leaf(message.pk))
+    question = message if message.role == Message.Role.USER else message.parent
+    return redirect(
+        f"{reverse('conversation', args=[row.pk])}#turn-{question.pk if question else ''}"
+    )
+
+
+def _refused_version(request: HttpRequest, row: Conversation) -> HttpResponse:
+    context = _frame(request, row) | {
+        "page": path_page(row),
+        "error": "An answer is still being written here. Stop it first, then look at versions.",
+        "placeholder": "Ask a follow-up…",
+    }
+    return render(request, "chat/conversation.html", context, status=409)
+
+
+@require_POST
+@login_required
+def rename(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Conversation.objects.of(request.user), pk=pk)
+    title = " ".join(request.POST.get("title", "").split())[:120]
+    if title:
+        Conversation.objects.filter(pk=row.pk).update(title=title)
+    return redirect("conversation", row.pk)
+
+
+@require_POST
+@login_required
+def delete(request: HttpRequest, pk: int) -> HttpResponse:
+    row = get_object_or_404(Conversation.objects.of(request.user), pk=pk)
+    row.delete()
+    return redirect("home")
+
+
+@require_safe
+@login_required
+def conversations(request: HttpRequest) -> HttpResponse:
+    rows = _own_conversations(request)[:LIST_LENGTH]
+    return render(request, "chat/conversations.html", _frame(request) | {"all": rows})
+
+
+@require_safe
+@login_required
+def sidebar(request: HttpRequest) -> HttpResponse:
+    context = _frame(request) | {"conversation_id": _id(request.GET.get("conversation"))}
+    return render(request, "chat/_sidebar.html", context)
+
+
+@require_safe
+@login_required
+def source(request: HttpRequest, run: int, number: int) -> HttpResponse:
+    """A source with the passages that were read: a page of its own, a card's inside, or, with
+    `preview`, what one claim rests on."""
+    row = get_object_or_404(
+        Source.objects.of(request.user).select_related("run__answer"), run=run, number=number
+    )
+    claim = request.GET.get("claim", "")[:1_000]
+    fragment = _wants_fragment(request)
+    context = {
+        "source": row,
+        "source_url": reverse("source", args=[run, number]),
+        "link": row.url if is_linkable(row.url) else "",
+        "is_library": row.domain == LIBRARY_DOMAIN,
+    }
+    if fragment and "preview" in request.GET:
+        context |= {"passages": preview_of(row, claim)}
+        return render(request, "chat/_preview.html", context)
+    passages, n_hidden = shown_passages(row, limit=6 if fragment else None)
+    context |= {"passages": passages, "n_hidden": n_hidden}
+    if fragment:
+        return render(request, "chat/_source_body.html", context)
+    return render(request, "chat/source.html", _frame(request, row.run.conversation) | context)
+
+
+@require_safe
+@login_required
+def document(request: HttpRequest, pk: int) -> HttpResponse:
+    """A document of the person's library, as it was indexed."""
+    row = get_object_or_404(LibraryDocument.objects.visible_to(request.user), pk=pk)
+    return render(request, "chat/document.html", _frame(request) | {"document": row})
+
+
+@require_GET
+def healthz(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("ok", content_type="text/plain")
+
+
+# --- What every page has ------------------------------------------------------------------------
+
+
+def _frame(request: HttpRequest, row: Conversation | None = None) -> dict[str, Any]:
+    rows = list(_own_conversations(request)[: SIDEBAR_LENGTH + 1])
+    return {
+        "conversation": row,
+        "conversation_id": row.pk if row else None,
+        "conversations": rows[:SIDEBAR_LENGTH],
+        "more_conversations": len(rows) > SIDEBAR_LENGTH,
+        "client_id": secrets.token_urlsafe(12),
+        "question_max_chars": question_max_chars(),
+        "model_label": model_label(),
+        "now": timezone.now(),
+    }
+
+
+def _own_conversations(request: HttpRequest) -> QuerySet[Conversation]:
+    return Conversation.objects.of(request.user)
+
+
+def _wants_fragment(request: HttpRequest) -> bool:
+    return request.headers.get("X-Fragment") == "1"
+
+
+def _id(value: str | None) -> int | None:
+    return (
+        int(value) if value and value.isascii() and value.isdecimal() and len(value) < 19 else None
+    )

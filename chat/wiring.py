@@ -1,0 +1,263 @@
+"""Picks implementations from the settings and builds what a run needs. The only reader of agent
+settings: everything else receives values."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import httpx
+from asgiref.sync import async_to_sync
+from channels.db import database_sync_to_async as in_database
+from django.conf import settings
+
+from chat import store
+from chat.agent.limits import Limits
+from chat.agent.loop import Means, Turn
+from chat.agent.ports import ChatModel, SearchProvider
+from chat.agent.tools import Toolbox
+from chat.library.language import language_of
+from chat.models import Run
+from chat.providers.fetch import GuardedReader
+from chat.providers.models.discovery import find_local_model
+from chat.providers.models.extractive import ExtractiveAnswerer
+from chat.providers.models.openai_compatible import OpenAICompatibleModel
+from chat.providers.search.brave import BraveProvider
+from chat.providers.search.failover import FailoverSearcher
+from chat.providers.search.keyless import KeylessProvider
+from chat.providers.search.library import LibraryProvider
+from chat.providers.search.searxng import SearxngProvider
+from chat.providers.search.service import search_client
+from chat.providers.search.tavily import TavilyProvider
+from chat.providers.search.wikipedia import WikipediaProvider
+from chat.recall import NewestMessages
+from memory.service import count_tokens
+
+LOOK_AGAIN_SECONDS = 60.0
+HISTORY_SHARE = 0.5
+
+EXAMPLES = (
+    "Why does ice float?",
+    "¿Por qué flota el hielo?",
+    "How many moons does Saturn have?",
+    "Wie entsteht ein Regenbogen?",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run, ready to go: what is asked, and with what."""
+
+    turn: Turn
+    means: Means
+    recall: NewestMessages
+
+    def receipt(self) -> Mapping[str, Any]:
+        return self.recall.receipt
+
+
+async def prepare_run(run: Run) -> Prepared:
+    answer, sources = "", ()
+    if run.continues:
+        answer, sources = await in_database(store.cut_answer)(run)
+    recall = NewestMessages(run, max_messages=settings.LUMINA_HISTORY_MESSAGES)
+    turn = Turn(
+        question=run.question.text,
+        history_budget_tokens=_history_budget(run.question.text),
+        answer=answer,
+        sources=sources,
+    )
+    means = Means(
+        model=await services().model(),
+        toolbox=services().toolbox(run.owner_id),
+        recall=recall,
+        clock=ZoneClock(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE)),
+        limits=Limits(
+            max_steps=settings.LUMINA_MAX_STEPS,
+            max_tokens=settings.LUMINA_MAX_TOKENS,
+            max_seconds=settings.LUMINA_MAX_SECONDS,
+            answer_tokens=settings.LUMINA_ANSWER_TOKENS,
+        ),
+        count_tokens=count_tokens,
+    )
+    return Prepared(turn, means, recall)
+
+
+def _history_budget(question: str) -> int:
+    """History gets its own limit, or half of what the model can take beside the question."""
+    room = int(HISTORY_SHARE * settings.LUMINA_MODEL_CONTEXT_TOKENS) - count_tokens(question)
+    return max(0, min(settings.LUMINA_HISTORY_TOKENS, room))
+
+
+# --- The outside services -----------------------------------------------------------------------
+
+
+class Services:
+    """The models and search engines of one event loop: connections and rests are kept here."""
+
+    def __init__(self) -> None:
+        self._model: ChatModel | None = None
+        self._looked_at = 0.0
+
+    @cached_property
+    def _client(self) -> httpx.AsyncClient:
+        return search_client(settings.LUMINA_SEARCH_TIMEOUT_SECONDS)
+
+    @cached_property
+    def _web(self) -> FailoverSearcher | None:
+        if not settings.LUMINA_WEB:
+            return None
+        providers = [self._provider(name) for name in settings.LUMINA_SEARCH_PROVIDERS]
+        return FailoverSearcher(
+            [one for one in providers if one],
+            timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS,
+        )
+
+    @cached_property
+    def _reader(self) -> GuardedReader | None:
+        if not settings.LUMINA_WEB:
+            return None
+        return GuardedReader(
+            allowed_hosts=settings.LUMINA_FETCH_ALLOWED_HOSTS,
+            timeout_seconds=settings.LUMINA_FETCH_TIMEOUT_SECONDS,
+            max_bytes=settings.LUMINA_FETCH_MAX_BYTES,
+        )
+
+    def toolbox(self, owner_id: int) -> Toolbox:
+        library = FailoverSearcher(
+            [LibraryProvider(owner_id)], timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS
+        )
+        return Toolbox(web=self._web, library=library, reader=self._reader)
+
+    async def model(self) -> ChatModel:
+        """The configured model; else one found on this machine; else the built-in answerer.
+
+        Without a configured one the machine is looked at again once in a while.
+        """
+        fresh = time.monotonic() - self._looked_at < LOOK_AGAIN_SECONDS
+        if self._model is None or not (fresh or settings.LUMINA_MODEL_URL):
+            self._model = await self._choose_model(self._model)
+            self._looked_at = time.monotonic()
+        return self._model
+
+    async def _choose_model(self, before: ChatModel | None) -> ChatModel:
+        if settings.LUMINA_MODEL_URL:
+            return _remote(settings.LUMINA_MODEL_URL, settings.LUMINA_MODEL)
+        if settings.LUMINA_MODEL_DISCOVERY:
+            found = await find_local_model()
+            if found and before and before.name == found.model:
+                return before
+            if found:
+                return _remote(found.base_url, found.model)
+        return ExtractiveAnswerer()
+
+    async def close(self) -> None:
+        if "_client" in self.__dict__:
+            await self._client.aclose()
+        if isinstance(self._model, OpenAICompatibleModel):
+            await self._model.aclose()
+
+    def _provider(self, name: str) -> SearchProvider | None:
+        """The provider of that name, or None when its key or address is not set."""
+        client = self._client
+        if name == "searxng" and settings.LUMINA_SEARXNG_URL:
+            return SearxngProvider(base_url=settings.LUMINA_SEARXNG_URL, client=client)
+        if name == "tavily" and settings.LUMINA_TAVILY_KEY:
+            return TavilyProvider(
+                key=settings.LUMINA_TAVILY_KEY, base_url=settings.LUMINA_TAVILY_URL, client=client
+            )
+        if name == "brave" and settings.LUMINA_BRAVE_KEY:
+            return BraveProvider(
+                key=settings.LUMINA_BRAVE_KEY, base_url=settings.LUMINA_BRAVE_URL, client=client
+            )
+        if name == "keyless":
+            return KeylessProvider(timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS)
+        if name == "wikipedia" and settings.LUMINA_WIKIPEDIA_URL:
+            return WikipediaProvider(
+                base_url=settings.LUMINA_WIKIPEDIA_URL, client=client, language_of=language_of
+            )
+        return None
+
+
+def _remote(base_url: str, model: str) -> OpenAICompatibleModel:
+    return OpenAICompatibleModel(
+        base_url=base_url,
+        model=model,
+        api_key=settings.LUMINA_MODEL_KEY,
+        timeout_seconds=settings.LUMINA_MODEL_TIMEOUT_SECONDS,
+    )
+
+
+_services: dict[asyncio.AbstractEventLoop, Services] = {}
+
+
+def services() -> Services:
+    """Those of the running event loop: a connection cannot be used from another one."""
+    loop = asyncio.get_running_loop()
+    for gone in [one for one in _services if one.is_closed()]:
+        del _services[gone]
+    if loop not in _services:
+        _services[loop] = Services()
+    return _services[loop]
+
+
+async def close_services() -> None:
+    """Closes the connections of the running event loop, at its end."""
+    mine = _services.pop(asyncio.get_running_loop(), None)
+    if mine:
+        await mine.close()
+
+
+# --- What the pages ask -------------------------------------------------------------------------
+
+
+def examples() -> Sequence[str]:
+    """Questions that the sample library answers without a network."""
+    return EXAMPLES
+
+
+def question_max_chars() -> int:
+    return settings.LUMINA_QUESTION_MAX_CHARS
+
+
+async def _model_name() -> str:
+    return (await services().model()).name
+
+
+def model_label() -> str:
+    """What the box under the question says of the model."""
+    if settings.LUMINA_MODEL_URL:
+        return settings.LUMINA_MODEL or "Model"
+    return async_to_sync(_model_name)()
+
+
+# --- Time ---------------------------------------------------------------------------------------
+
+
+class ZoneClock:
+    """The machine's clock, in a person's zone."""
+
+    def __init__(self, zone: str) -> None:
+        self._zone = ZoneInfo(zone)
+
+    def now(self) -> datetime:
+        return datetime.now(self._zone)
+
+    def monotonic(self) -> float:
+        return time.monotonic()
+
+
+def known_zone(*names: str) -> str:
+    """The first of these names that is a time zone, else UTC."""
+    for name in names:
+        try:
+            return ZoneInfo(name).key
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            continue
+    return "UTC"

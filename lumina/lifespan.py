@@ -1,0 +1,52 @@
+"""The server's start and end: dead runs are marked when it starts, live ones when it ends."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from channels.db import database_sync_to_async as in_database
+from django.db import DatabaseError
+
+logger = logging.getLogger("lumina.server")
+
+Message = MutableMapping[str, Any]
+
+
+class Lifespan:
+    async def __call__(
+        self,
+        scope: Message,
+        receive: Callable[[], Awaitable[Message]],
+        send: Callable[[Message], Awaitable[None]],
+    ) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await _start()
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                await _end()
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+
+async def _start() -> None:
+    from chat import store
+
+    try:
+        swept = await in_database(store.sweep_all)()
+    except DatabaseError as error:
+        logger.warning("Runs that died with the last server could not be marked: %s", error)
+        return
+    if swept:
+        logger.info("%d runs had died with their server and are marked interrupted", swept)
+
+
+async def _end() -> None:
+    from chat.runs import manager
+    from chat.wiring import close_services
+
+    await manager.shutdown()
+    await close_services()

@@ -1,0 +1,189 @@
+"""A text cut into lines: the smallest pieces of history, each with an address.
+
+A line of text is a line, joined with those after it while a bracket is open. A line too long to
+be one thing is cut by sentence, neighbours put together while they are short, and by words where
+there is no sentence. Each line knows what encloses it: the line above it that is less indented,
+or the heading. What is between the lines is white space: no character of the text is lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from memory.engine.values import Span
+
+LONGEST_CHARS = 320
+_JOINED_LINES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`n_inside` lines after this one are enclosed by it; `body` is where the text begins after a
+    line number that a tool printed."""
+
+    span: Span
+    body: int
+    n_inside: int
+
+
+@dataclass(slots=True)
+class _Piece:
+    start: int
+    end: int
+    body: int
+    indent: int
+    n_inside: int = 0
+
+
+_NUMBER = re.compile(r"[ \t]*\d{1,6}(?:\t|→|[ ]?[|│:][ ]?(?![/\d]))|[ \t]*\d{1,6}[ ]{2}(?=\S| )")
+_HEADING = re.compile(r"(#{1,6})[ \t]+\S")
+_BRACKETS = re.compile(r"[()\[\]{}]")
+
+
+def split_lines(text: str) -> list[Line]:
+    """The lines of a text, in order, without overlap."""
+    pieces = list(_pieces(text))
+    _enclose(pieces)
+    return [Line(Span(p.start, p.end), p.body, p.n_inside) for p in pieces]
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    rows = list(_rows(text))
+    at = 0
+    while at < len(rows):
+        row = rows[at]
+        size = _joined(text, rows, at)
+        last = rows[at + size - 1]
+        if last.end - row.start <= LONGEST_CHARS:
+            yield _Piece(row.start, last.end, row.body, row.indent)
+        else:
+            yield from _cut(text, row)
+        at += size
+
+
+def _rows(text: str) -> Iterator[_Piece]:
+    """The lines that hold more than white space, trailing space left off."""
+    start = 0
+    numbered = _is_numbered(text)
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        stop = start + len(text[start:end].rstrip())
+        number = _NUMBER.match(text, start, stop) if numbered else None
+        body = number.end() if number else start
+        indent = _indent(text, body, stop)
+        body = body + (len(text[body:stop]) - len(text[body:stop].lstrip()))
+        if stop > body:
+            yield _Piece(start, stop, body, indent)
+        start = end + 1
+
+
+def _is_numbered(text: str) -> bool:
+    """Whether the first lines carry the numbers of a reading tool, each one more than the last."""
+    numbers = []
+    for row in text[:2000].splitlines()[:6]:
+        match = _NUMBER.match(row)
+        if match:
+            numbers.append(int(re.sub(r"\D", "", match[0])))
+    return len(numbers) >= 2 and all(b == a + 1 for a, b in pairwise(numbers))
+
+
+def _indent(text: str, start: int, end: int) -> int:
+    """Columns of white space before the text; below zero for a heading, by its level."""
+    heading = _HEADING.match(text, start, end)
+    if heading:
+        return len(heading[1]) - 7
+    column = 0
+    for char in text[start:end]:
+        if char == " ":
+            column += 1
+        elif char == "\t":
+            column += 4
+        else:
+            break
+    return column
+
+
+def _joined(text: str, rows: list[_Piece], at: int) -> int:
+    """How many rows belong together: up to the one that closes the brackets, if one soon does."""
+    depth = 0
+    for size in range(1, _JOINED_LINES + 1):
+        if at + size > len(rows):
+            return 1
+        row = rows[at + size - 1]
+        if row.end - rows[at].start > LONGEST_CHARS:
+            return 1
+        for bracket in _BRACKETS.findall(text, row.body, row.end):
+            depth += 1 if bracket in "([{" else -1
+        if depth <= 0:
+            return size
+    return 1
+
+
+# --- Long lines ----------------------------------------------------------------------------------
+
+# A stop ends a sentence when white space and no small letter follow; the stops of scripts that
+# put no space after them end it anyway.
+_SENTENCE = re.compile(r"[.!?…]+[\"'”’»)\]]*\s+(?=[^\sa-z])|[。！？｡।॥؟۔။។]+[”」』）]*\s*|\n+")
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:[A-Za-z]|Mr|Mrs|Ms|Dr|Prof|St|vs|etc|e\.g|i\.e|No|Nr|Fig|z\.B|bzw|Sra?|Sta)|\d)\.$"
+)
+_SPACE = re.compile(r"\s+")
+
+
+def _cut(text: str, row: _Piece) -> Iterator[_Piece]:
+    start = row.start
+    for end in _ends(text, row.body, row.end):
+        stop = start + len(text[start:end].rstrip())
+        if stop > start:
+            body = row.body if start == row.start else start
+            yield _Piece(start, stop, body, row.indent)
+        start = end
+
+
+def _ends(text: str, start: int, end: int) -> Iterator[int]:
+    """Where the pieces of a long line end, the last at `end`: as few as the limit allows."""
+    piece_start = start
+    last = start
+    for stop in [*_sentence_ends(text, start, end), end]:
+        if stop - piece_start > LONGEST_CHARS and last > piece_start:
+            yield last
+            piece_start = last
+        while stop - piece_start > LONGEST_CHARS:
+            piece_start = _word_end(text, piece_start)
+            yield piece_start
+        last = stop
+    if last > piece_start:
+        yield last
+
+
+def _sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
+    for match in _SENTENCE.finditer(text, start, end):
+        head = text[max(start, match.start() - 6) : match.start() + 1]
+        if not _ABBREVIATION.search(head):
+            yield match.end()
+
+
+def _word_end(text: str, start: int) -> int:
+    """The end of the last whole word within the limit; the limit itself in one endless word."""
+    window = text[start + LONGEST_CHARS // 2 : start + LONGEST_CHARS]
+    spaces = list(_SPACE.finditer(window))
+    return start + LONGEST_CHARS // 2 + spaces[-1].end() if spaces else start + LONGEST_CHARS
+
+
+# --- What encloses what --------------------------------------------------------------------------
+
+
+def _enclose(pieces: list[_Piece]) -> None:
+    """A piece encloses those after it that are further indented, up to the first that is not."""
+    open_pieces: list[tuple[int, _Piece]] = []
+    for at, piece in enumerate(pieces):
+        while open_pieces and open_pieces[-1][1].indent >= piece.indent:
+            first, closed = open_pieces.pop()
+            closed.n_inside = at - first - 1
+        open_pieces.append((at, piece))
+    for first, closed in open_pieces:
+        closed.n_inside = len(pieces) - first - 1

@@ -1,0 +1,148 @@
+"""Search terms of a text: what a line can be found by.
+
+Words are runs of letters, digits and the marks that belong to them, in every script, folded in
+case, width and accents. An identifier, a path or a version counts whole and in its parts. Words
+of a script with a stemmer count by their stem. Scripts that write no spaces count by their
+character pairs. There is no list of stop words: rarity in the history at hand weighs terms.
+A term is not a token (`tokens.py`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import cache
+
+import snowballstemmer
+
+
+def _mark_ranges() -> str:
+    """All combining marks as ranges of a character class; Python's own words leave them out."""
+    ranges: list[list[int]] = []
+    for code in range(0x300, 0x1F000):
+        if unicodedata.category(chr(code)) not in ("Mn", "Mc"):
+            continue
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+
+
+_LETTER = rf"[\w{_mark_ranges()}\u200c\u200d]"
+_WORD = re.compile(rf"[A-Za-z](?:\+\+|#)(?!\w)|{_LETTER}+(?:[.\-/:@'’]{_LETTER}+)*")
+_PLAIN = re.compile(r"[a-z]+")
+_JOINT = re.compile(r"[.\-/:@'’_]+")
+_CASE_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af]+"
+)
+_SCRIPTS = (
+    ("english", re.compile("[a-z\u00df-\u024f]+")),
+    ("greek", re.compile("[\u0370-\u03ff\u1f00-\u1fff]+")),
+    ("russian", re.compile("[\u0400-\u04ff]+")),
+    ("arabic", re.compile("[\u0600-\u06ff]+")),
+    ("hindi", re.compile("[\u0900-\u097f]+")),
+    ("tamil", re.compile("[\u0b80-\u0bff]+")),
+)
+_LONGEST_WORD = 120
+_MEMORY = 200_000
+
+
+class Analyzer:
+    """Terms of texts, remembering every word it has seen: most words come again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, ...]] = {}
+
+    def terms(self, text: str) -> list[str]:
+        """The terms of a text in its order, with repetition."""
+        known = self._known
+        terms: list[str] = []
+        for word in _WORD.findall(text):
+            found = known.get(word)
+            terms += self._learn(word) if found is None else found
+        return terms
+
+    def _learn(self, word: str) -> tuple[str, ...]:
+        if len(self._known) >= _MEMORY:
+            self._known.clear()
+        terms = self._known[word] = word_terms(word)
+        return terms
+
+
+def word_terms(word: str) -> tuple[str, ...]:
+    """The terms of one word: itself, then its parts where it has some."""
+    if _PLAIN.fullmatch(word):
+        return (stem(word),)
+    if _UNSPACED.search(word):
+        return tuple(_unspaced_terms(word))
+    return tuple(_compound_terms(word))
+
+
+def _compound_terms(word: str) -> list[str]:
+    pieces = [piece for piece in _JOINT.split(word) if piece]
+    if len(pieces) > 1 and pieces[-1] in ("s", "S") and "_" not in word:
+        pieces.pop()  # the possessive: "Ana's" is found by "Ana"
+        if len(pieces) == 1:
+            return _compound_terms(pieces[0])
+    parts = [part for piece in pieces for part in _case_parts(piece)]
+    if len(parts) <= 1:
+        return [stem(folded)] if (folded := fold(word)) else []
+    whole = fold(word)[:_LONGEST_WORD]
+    return [whole, *(stem(folded) for part in parts if (folded := fold(part)) and folded != whole)]
+
+
+def _case_parts(piece: str) -> list[str]:
+    if not piece.isascii():
+        return [piece]
+    return _CASE_PARTS.findall(piece)
+
+
+def _unspaced_terms(word: str) -> list[str]:
+    """Single characters and pairs of an unspaced script; other words inside are words."""
+    terms: list[str] = []
+    position = 0
+    folded = unicodedata.normalize("NFKC", word)
+    for match in _UNSPACED.finditer(folded):
+        if position < match.start():
+            terms += word_terms(folded[position : match.start()])
+        run = match[0]
+        terms += [run[at : at + 2] for at in range(len(run) - 1)]
+        terms += [char for char in run if char >= "\u3400"] if len(run) < 3 else []
+        position = match.end()
+    if position < len(folded):
+        terms += word_terms(folded[position:])
+    return terms
+
+
+def fold(word: str) -> str:
+    """The word without differences of case, width and accent."""
+    if word.isascii():
+        return word.lower()
+    spread = unicodedata.normalize("NFKD", word.casefold())
+    bare = "".join(char for char in spread if not _is_accent(char))
+    return unicodedata.normalize("NFKC", bare)
+
+
+def _is_accent(char: str) -> bool:
+    """Accents and vowel points go; the vowel signs of Indic scripts are letters and stay."""
+    combining = unicodedata.combining(char)
+    return combining >= 200 or 10 <= combining <= 35 or char in "\u200c\u200d\u0640"
+
+
+@cache
+def _stemmer(language: str) -> Callable[[str], str]:
+    stem_word: Callable[[str], str] = snowballstemmer.stemmer(language).stemWord
+    return stem_word
+
+
+def stem(word: str) -> str:
+    """The stem of a folded word by the stemmer of its script; other words as they are."""
+    if len(word) > 2:
+        for language, letters in _SCRIPTS:
+            if letters.fullmatch(word):
+                return _stemmer(language)(word)
+    return word

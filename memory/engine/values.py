@@ -1,0 +1,108 @@
+"""The values of the engine: messages in, packed lines with a receipt out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+Role = Literal["user", "assistant", "tool"]
+Policy = Literal["fill", "lean"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a history.
+
+    `at` is an aware datetime, or None: then nothing is dated. `tool`, `target`, `args` and
+    `call_id` describe the call that a tool's text answers; `args` holds the call's other
+    arguments (the range read, an edit's old and new text). `ok` is False for a failed call.
+    """
+
+    id: str | int
+    role: Role
+    text: str
+    at: datetime | None = None
+    speaker: str | None = None
+    tool: str | None = None
+    target: str | None = None
+    args: Mapping[str, Any] | None = None
+    call_id: str | None = None
+    ok: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Half-open range [start, end) in Python characters of a named text."""
+
+    start: int
+    end: int
+
+    def of(self, text: str) -> str:
+        return text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class LineId:
+    """The address of a line: its message and its place in the message's clean text."""
+
+    message_id: str | int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class PackedLine:
+    """A line as it is shown. `parts` name what its score is the sum of."""
+
+    message_id: str | int
+    text: str
+    reason: str
+    span: Span | None = None
+    score: float = 0.0
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedMessage:
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Lines that were not packed, by reason."""
+
+    reason: str
+    n_lines: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Where the budget went. `n_tokens` = `line_tokens` + `frame_tokens`; `n_lines` of the history
+    = those packed + those left out.
+
+    `pressure` is the share of the history that does not fit (0: everything fits). `line_tokens`
+    is what the lines cost alone, `frame_tokens` headings, joints and messages.
+    """
+
+    budget_tokens: int
+    n_tokens: int
+    line_tokens: int
+    frame_tokens: int
+    n_lines: int
+    n_packed: int
+    left_out: tuple[LeftOut, ...]
+    pressure: float
+    policy: Policy
+    asks_past: bool
+    question_terms: tuple[str, ...]
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    lines: tuple[PackedLine, ...]
+    messages: tuple[PackedMessage, ...]
+    n_tokens: int
+    receipt: Receipt

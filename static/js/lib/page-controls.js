@@ -1,0 +1,103 @@
+// Small behaviours that any page may ask for by a data attribute.
+
+export function enablePageControls() {
+  document.addEventListener("click", onClick);
+  document.addEventListener("submit", onSubmit);
+  document.addEventListener("keydown", onKey);
+}
+
+function onClick(event) {
+  const target = event.target.closest("[data-toggles], [data-theme-toggle], [data-copies], [data-closes], .copy-code");
+  closeMenus(event.target);
+  if (!target) return;
+  if (target.matches("[data-toggles]")) toggle(target);
+  else if (target.matches("[data-theme-toggle]")) switchTheme();
+  else if (target.matches("[data-closes]")) closeDetails(target);
+  else copy(target);
+}
+
+function onSubmit(event) {
+  const question = event.target.dataset.confirm;
+  if (question && !window.confirm(question)) event.preventDefault();
+}
+
+function onKey(event) {
+  const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
+  if (event.key === "Escape") {
+    const open = event.target.closest?.("details.edit[open], details.item-menu[open]");
+    if (open) closeDetails(open.querySelector("summary"));
+  } else if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    const question = document.getElementById("question");
+    if (!question) return;
+    event.preventDefault();
+    question.focus();
+  }
+}
+
+function toggle(button) {
+  const target = document.getElementById(button.dataset.toggles);
+  const open = target.classList.toggle("is-open");
+  button.setAttribute("aria-expanded", String(open));
+  if (open) target.querySelector("a")?.focus();
+}
+
+function switchTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+  localStorage.setItem("theme", root.dataset.theme);
+}
+
+function closeDetails(inside) {
+  const details = inside.closest("details");
+  details.open = false;
+  details.querySelector("summary")?.focus();
+}
+
+function closeMenus(clicked) {
+  for (const menu of document.querySelectorAll("details.item-menu[open]")) {
+    if (!menu.contains(clicked)) menu.open = false;
+  }
+}
+
+async function copy(button) {
+  const text = button.matches(".copy-code")
+    ? button.closest(".code").querySelector("pre").textContent
+    : answerText(document.getElementById(button.dataset.copies));
+  const said = button.querySelector("span") ?? button;
+  const before = said.textContent;
+  said.textContent = (await copied(text)) ? "Copied" : "Press Ctrl+C";
+  setTimeout(() => (said.textContent = before), 1600);
+}
+
+// Plain text of an answer: badges become their bracketed numbers.
+function answerText(answer) {
+  const copy = answer.cloneNode(true);
+  for (const badge of copy.querySelectorAll(".citation")) badge.replaceWith(`[${badge.dataset.source}]`);
+  for (const button of copy.querySelectorAll("button")) button.remove();
+  copy.hidden = false;
+  copy.className = "answer unseen";
+  document.body.append(copy);
+  const text = copy.innerText;
+  copy.remove();
+  return text;
+}
+
+// The clipboard API needs a secure context, which a plain address in a home network is not.
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    area.className = "unseen";
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}

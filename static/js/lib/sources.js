@@ -1,0 +1,47 @@
+// Source cards: filled when they are opened; a citation opens its card, wherever it is hidden.
+
+export function enableSources() {
+  document.addEventListener("toggle", onToggle, true);
+  document.addEventListener("click", onClick);
+}
+
+export async function fetchFragment(url) {
+  const response = await fetch(url, { headers: { "X-Fragment": "1" }, credentials: "same-origin" });
+  if (!response.ok) throw new Error(`${response.status}`);
+  return response.text();
+}
+
+function onToggle(event) {
+  const details = event.target;
+  if (details.open && details.dataset.fill) fill(details);
+}
+
+async function fill(details) {
+  const url = details.dataset.fill;
+  delete details.dataset.fill;
+  try {
+    details.querySelector(".source-body").innerHTML = await fetchFragment(url);
+  } catch {
+    details.dataset.fill = url;
+  }
+}
+
+function onClick(event) {
+  const badge = event.target.closest("a.citation");
+  if (!badge || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const card = document.getElementById(badge.hash.slice(1));
+  if (!card) return;
+  event.preventDefault();
+  openCard(card);
+}
+
+function openCard(card) {
+  const hidden = card.closest("details.other-sources");
+  if (hidden) hidden.open = true;
+  const details = card.querySelector("details");
+  details.open = true;
+  for (const other of document.querySelectorAll(".source.is-target")) other.classList.remove("is-target");
+  card.classList.add("is-target");
+  card.scrollIntoView({ block: "nearest", behavior: "smooth" });
+  details.querySelector("summary").focus({ preventScroll: true });
+}

@@ -1,0 +1,9 @@
+import "./elements/lumina-composer.js";
+import "./elements/lumina-conversation.js";
+import { enablePreviews } from "./lib/previews.js";
+import { enableSources } from "./lib/sources.js";
+import { enablePageControls } from "./lib/page-controls.js";
+
+enablePageControls();
+enableSources();
+enablePreviews();

@@ -1,0 +1,118 @@
+"""A real Chromium in front of real servers; a page that misbehaves fails its test."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from scripts.lib.steps import ROOT
+from tests.loopback import is_this_machine
+
+SCREENSHOTS = ROOT / "var" / "screenshots"
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    # No name is looked up: what a page wants from outside fails, and is seen below.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+]
+FAILED = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item):
+    report = yield
+    if report.failed:
+        item.stash[FAILED] = True
+    return report
+
+
+class Watch:
+    """Notes what no page of Lumina may do: errors in the console, requests to other machines."""
+
+    def __init__(self) -> None:
+        self._faults: list[str] = []
+        self._allowed: list[re.Pattern[str]] = []
+
+    def allow(self, pattern: str) -> None:
+        """A fault that the test brings about on purpose."""
+        self._allowed.append(re.compile(pattern))
+
+    def follow(self, context: BrowserContext) -> None:
+        context.on("console", lambda said: said.type == "error" and self._note(said.text))
+        context.on("weberror", lambda error: self._note(f"Uncaught {error.error}"))
+        context.on("request", lambda request: self._check(request.url))
+        context.on("page", lambda page: page.on("websocket", lambda ws: self._check(ws.url)))
+
+    def _check(self, url: str) -> None:
+        parts = urlsplit(url)
+        local = parts.scheme in {"data", "blob", "about"}
+        if not local and not is_this_machine(parts.hostname or ""):
+            self._note(f"Request to another machine: {url}")
+
+    def _note(self, fault: str) -> None:
+        self._faults.append(fault)
+
+    def faults(self) -> list[str]:
+        return [fault for fault in self._faults if not any(p.search(fault) for p in self._allowed)]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    program = os.environ.get("LUMINA_CHROMIUM")
+    if not program:
+        pytest.skip("LUMINA_CHROMIUM names no browser: start the tests with scripts/test")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def watch() -> Watch:
+    return Watch()
+
+
+@pytest.fixture
+def new_context(
+    browser: Browser, watch: Watch, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., BrowserContext]]:
+    """Opens browser profiles that share nothing; takes Playwright's options of a context."""
+    contexts: list[BrowserContext] = []
+
+    def open_context(**options) -> BrowserContext:
+        context = browser.new_context(**options)
+        watch.follow(context)
+        contexts.append(context)
+        return context
+
+    yield open_context
+    faults = watch.faults()
+    if faults or request.node.stash.get(FAILED, False):
+        _photograph(contexts, request.node.name)
+    for context in contexts:
+        context.close()
+    if faults:
+        pytest.fail("The page misbehaved:\n" + "\n".join(faults))
+
+
+@pytest.fixture
+def page(new_context: Callable[..., BrowserContext]) -> Page:
+    return new_context().new_page()
+
+
+def _photograph(contexts: list[BrowserContext], test: str) -> None:
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    pages = [page for context in contexts for page in context.pages if not page.is_closed()]
+    for number, page in enumerate(pages, start=1):
+        name = re.sub(r"[^\w.-]+", "-", f"{test}-{number}")
+        page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
