@@ -1,0 +1,106 @@
+"""From passages, as a tool returned them, to sentences that can be quoted.
+
+A passage is untrusted: a sentence that Markdown, HTML or the reader of our markers could take for
+something of its own is cleaned if that leaves it verbatim otherwise, and skipped if not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+from chat.agent.sentences import is_heading, sentence_spans
+from chat.providers.models.extractive_language import language_of, terms, words
+
+_MAX_QUOTE_CHARS = 600
+_MAX_PASSAGE_CHARS = 20_000
+_MIN_WORDS, _MIN_CHARS_WITHOUT_SPACES = 4, 8
+_BULLET = re.compile(r"^(?:[-*+•·]|\d{1,3}[.)])\s+")
+_MARKER = re.compile(
+    r"\s?[\[【]\s*(?:sources?|src)?\s*[:#^]?\s*\d{1,2}(?!\d)"
+    r"(?:\s*[,、;:†–-][^\[\]【】\n]{0,40})?\s*[\]】]",
+    re.IGNORECASE,
+)
+_EMPHASIS = re.compile(r"(\*\*|__)(?=\S)([^*_]{1,300})(?<=\S)\1")
+_LINK = re.compile(r"!?\[([^\[\]\n]{0,200})\]\([^()\s]{0,500}\)")
+_UNQUOTABLE = re.compile(
+    r"<\s*[/!?a-zA-Z]"  # a tag
+    r"|[`\\]|\$\$|!\[|\]\s*[(:]"  # code, mathematics, a picture, a link
+    r"|[\[【][^\[\]【】]{0,12}?(?<!\d)\d{1,2}(?!\d)[^\[\]【】]{0,40}[\]】]"  # a marker
+    r"|\[\s*\]|[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A span of a source. `published` is None where nobody knows."""
+
+    number: int
+    title: str
+    text: str
+    published: date | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A sentence that can be quoted; `position` counts from 0 within its passage."""
+
+    passage: Passage
+    text: str
+    heading: str
+    language: str
+    position: int
+
+    @cached_property
+    def ordered_terms(self) -> list[str]:
+        return terms(self.text, self.language)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        return frozenset(self.ordered_terms)
+
+    @cached_property
+    def context(self) -> frozenset[str]:
+        """The terms of the title and of the heading."""
+        return frozenset(terms(f"{self.passage.title}\n{self.heading}", self.language))
+
+
+def candidates(passages: Sequence[Passage], default_language: str) -> list[Candidate]:
+    return [found for passage in passages for found in _of_passage(passage, default_language)]
+
+
+def quotable(sentence: str) -> str:
+    """The sentence without markers, bullets and Markdown marks; empty if it cannot be quoted.
+
+    White space becomes single spaces. Otherwise what is left is verbatim.
+    """
+    if len(sentence) > 2 * _MAX_QUOTE_CHARS:
+        return ""
+    text = _BULLET.sub("", " ".join(sentence.split()))
+    text = _EMPHASIS.sub(r"\2", _LINK.sub(r"\1", _MARKER.sub("", text))).strip()
+    return "" if len(text) > _MAX_QUOTE_CHARS or _UNQUOTABLE.search(text) else text
+
+
+def _of_passage(passage: Passage, default_language: str) -> Iterator[Candidate]:
+    text = passage.text[:_MAX_PASSAGE_CHARS]
+    code = language_of(f"{passage.title}\n{text}", default_language)
+    heading, position = "", 0
+    for span in sentence_spans(text):
+        sentence = span.of(text)
+        if is_heading(sentence):
+            heading = sentence.strip("# ")
+        elif _is_long_enough(quote := quotable(sentence)):
+            yield Candidate(
+                passage=passage, text=quote, heading=heading, language=code, position=position
+            )
+            position += 1
+
+
+def _is_long_enough(quote: str) -> bool:
+    found = words(quote)
+    if len(found) >= _MIN_WORDS:
+        return True
+    return any(len(word) >= _MIN_CHARS_WITHOUT_SPACES for word in found if not word.isascii())
