@@ -46,7 +46,7 @@ EXAMPLES = (
     "Why does ice float?",
     "¿Por qué flota el hielo?",
     "How many moons does Saturn have?",
-    "Wie entsteht ein Regenbogen?",
+    "Warum werden Blätter im Herbst bunt?",
 )
 
 

@@ -8,6 +8,7 @@ from chat.store.ending import Ending, cite, end_run
 from chat.store.events import (
     RunLost,
     append_events,
+    as_event,
     beat,
     keep_sources,
     read_events,
@@ -31,6 +32,7 @@ __all__ = [
     "Refused",
     "RunLost",
     "append_events",
+    "as_event",
     "beat",
     "begin_run",
     "cite",
