@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from contextvars import Context
 from dataclasses import dataclass
@@ -176,7 +176,9 @@ class _Driver:
                 self._followups = event.questions
 
 
-async def _batched(events: AsyncIterator[AgentEvent]) -> AsyncIterator[list[AgentEvent]]:
+async def _batched(
+    events: AsyncGenerator[AgentEvent, None],
+) -> AsyncGenerator[list[AgentEvent], None]:
     """Events in batches: the first text of a pause at once, then text every `FLUSH_SECONDS`,
     everything else as it comes. Neighbouring pieces of text become one event."""
     queue: asyncio.Queue[AgentEvent | BaseException | None] = asyncio.Queue(maxsize=1_000)
@@ -211,10 +213,11 @@ async def _batched(events: AsyncIterator[AgentEvent]) -> AsyncIterator[list[Agen
 
 
 async def _pump(
-    events: AsyncIterator[AgentEvent], queue: asyncio.Queue[AgentEvent | BaseException | None]
+    events: AsyncGenerator[AgentEvent, None],
+    queue: asyncio.Queue[AgentEvent | BaseException | None],
 ) -> None:
     try:
-        async with aclosing(events) as stream:  # type: ignore[type-var]
+        async with aclosing(events) as stream:
             async for event in stream:
                 await queue.put(event)
         await queue.put(None)
