@@ -41,6 +41,10 @@ BROKEN = (
 )
 
 
+# An event, the fault that ended the events, or None after the last one.
+_Queued = AgentEvent | BaseException | None
+
+
 @dataclass(slots=True)
 class _Running:
     task: asyncio.Task[None]
@@ -181,7 +185,7 @@ async def _batched(
 ) -> AsyncGenerator[list[AgentEvent], None]:
     """Events in batches: the first text of a pause at once, then text every `FLUSH_SECONDS`,
     everything else as it comes. Neighbouring pieces of text become one event."""
-    queue: asyncio.Queue[AgentEvent | BaseException | None] = asyncio.Queue(maxsize=1_000)
+    queue: asyncio.Queue[_Queued] = asyncio.Queue(maxsize=1_000)
     pump = asyncio.create_task(_pump(events, queue))
     flushed_at = 0.0
     try:
@@ -214,7 +218,7 @@ async def _batched(
 
 async def _pump(
     events: AsyncGenerator[AgentEvent, None],
-    queue: asyncio.Queue[AgentEvent | BaseException | None],
+    queue: asyncio.Queue[_Queued],
 ) -> None:
     try:
         async with aclosing(events) as stream:
@@ -225,7 +229,7 @@ async def _pump(
         await queue.put(error)
 
 
-def _event(item: AgentEvent | BaseException | None) -> AgentEvent:
+def _event(item: _Queued) -> AgentEvent:
     if isinstance(item, BaseException):
         raise item
     assert item is not None
