@@ -77,7 +77,7 @@ async def ask(request: HttpRequest) -> HttpResponse:
         return await sync_to_async(_refused)(request, str(refused), status=status)
     if is_new:
         manager.start(run.pk)
-        await hub.publish(run.conversation_id, [])
+        hub.publish(run.conversation_id)
     return redirect(_at(run.conversation_id, run.question_id))
 
 

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 import pytest
-from channels.db import database_sync_to_async as in_database
 
+from chat.database import in_database
 from chat.importing import import_conversation
 from chat.library import ensure_sample_library
 from chat.models import Citation, Conversation, Message, Run, Source
