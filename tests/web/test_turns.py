@@ -304,3 +304,18 @@ async def test_a_stranger_cannot_build_on_messages_of_others(
     assert (await other.until("refused"))[-1]["code"] == "unknown"
     assert await in_database(Message.objects.count)() == 2
     assert await in_database(Conversation.objects.count)() == 1
+
+
+async def test_a_server_without_tools_searches_all_the_same(page_of, alice, model, library) -> None:
+    written = '{"name": "search_library", "arguments": {"query": "why does ice float"}}'
+    server = model([say(written, pieces=5), say("Ice is less dense [1].")], refuses=["tools"])
+    page = await page_of(alice)
+    heard = await page.ask()
+    run = await last_run()
+    assert (run.status, run.answer.text) == ("complete", "Ice is less dense [1].")
+    assert await in_database(Citation.objects.filter(answer=run.answer).count)() == 1
+    system, *_, result = server.requests[-1].body["messages"]
+    assert "search_library" in system["content"]
+    assert result["role"] == "user"
+    assert "less dense than liquid water" in result["content"]
+    assert "arguments" not in json.dumps([message.get("puts") for message in heard])
