@@ -246,10 +246,10 @@ class ZoneClock:
     """The machine's clock, in a person's zone."""
 
     def __init__(self, zone: str) -> None:
-        self._zone = ZoneInfo(zone)
+        self.zone = ZoneInfo(zone)
 
     def now(self) -> datetime:
-        return datetime.now(self._zone)
+        return datetime.now(self.zone)
 
     def monotonic(self) -> float:
         return time.monotonic()

@@ -319,3 +319,21 @@ async def test_a_server_without_tools_searches_all_the_same(page_of, alice, mode
     assert result["role"] == "user"
     assert "less dense than liquid water" in result["content"]
     assert "arguments" not in json.dumps([message.get("puts") for message in heard])
+
+
+async def test_today_is_the_day_of_whoever_asks(page_of, alice, model, monkeypatch) -> None:
+    from datetime import UTC, datetime
+    from zoneinfo import ZoneInfo
+
+    from chat import wiring
+
+    evening = datetime(2026, 4, 1, 3, 30, tzinfo=UTC)
+    los_angeles = ZoneInfo("America/Los_Angeles")
+    monkeypatch.setattr(wiring.ZoneClock, "now", lambda clock: evening.astimezone(clock.zone))
+    server = model([say("Fine."), say("Fine.")])
+    page = await page_of(alice)
+    await page.ask("What day is it?", time_zone=los_angeles.key)
+    sent = server.requests[0].body["messages"][-1]["content"]
+    assert "Tuesday 2026-03-31 20:30 (America/Los_Angeles, UTC-07:00)" in sent
+    await page.ask("And now?", client_id="c-2", time_zone="Mars/Olympus")
+    assert "Wednesday 2026-04-01 03:30 (UTC, UTC+00:00)" in json.dumps(server.requests[1].body)
