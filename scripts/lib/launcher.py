@@ -150,7 +150,7 @@ class House:
         return link
 
     def _start_server(self, descriptor: int) -> None:
-        command = [self.python, "-m", "scripts.lib.serve", str(descriptor)]
+        command: list[str | Path] = [self.python, "-m", "scripts.lib.serve", str(descriptor)]
         self.start("server", command, pass_fds=[descriptor])
 
     def start(
