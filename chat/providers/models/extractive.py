@@ -27,7 +27,8 @@ from chat.providers.models.extractive_ranking import Question, Scored, rank
 from chat.providers.models.extractive_reading import Turn, read_turn
 
 # Tools in the order in which they are tried, with the name of each place in the wording.
-_PLACES = {"search_library": "library", "web_search": "web"}
+_LIBRARY, _WEB = "search_library", "web_search"
+_PLACES = {_LIBRARY: "library", _WEB: "web"}
 _BYTES_PER_TOKEN = 4
 _PIECE = re.compile(r"(?:\S{1,24}\s*|\s+){1,4}")
 
@@ -63,22 +64,30 @@ def _decide(turn: Turn, offered: set[str]) -> ToolCall | str:
     if not words(turn.question.text):
         return short_text(turn.question, "no_words")
     if turn.question.is_personal:
-        told = _best(turn.question, turn.said)[0]
+        told = _told_before(turn)
         if told is not None and told.direct:
             return earlier_text(turn.question, told)
-    if _is_statement(turn.question):
-        return short_text(turn.question, "statement")
     chosen, ranked = _best(turn.question, turn.passages)
+    is_statement = _is_statement(turn.question)
     if chosen is None or not chosen.direct:
-        for tool in _PLACES:
+        for tool in (_LIBRARY,) if is_statement else _PLACES:
             if tool in offered and tool not in turn.tried:
                 return _call(turn, tool)
+    if chosen is None and is_statement and _WEB in offered:
+        return short_text(turn.question, "statement")
     return _rest(_answer(turn, chosen, ranked), turn.written)
 
 
 def _best(question: Question, passages: Sequence[Passage]) -> tuple[Chosen | None, list[Scored]]:
     ranked = rank(question, candidates(passages, question.language))
     return choose(question, ranked), ranked
+
+
+def _told_before(turn: Turn) -> Chosen | None:
+    """What the person said earlier, if that answers. What they asked does not."""
+    sentences = candidates(turn.said, turn.question.language)
+    told = [one for one in sentences if not one.text.endswith(("?", "？"))]
+    return choose(turn.question, rank(turn.question, told))
 
 
 def _call(turn: Turn, tool: str) -> ToolCall:
@@ -99,7 +108,7 @@ def _rest(answer: str, written: str) -> str:
 
 
 def _is_statement(question: Question) -> bool:
-    """Something the person tells, which nobody should search for, and least of all in the web."""
+    """Something that the person tells of themselves: nothing to send to the web."""
     tells = language(question.language).section("person").get("tells")
     text = folded(question.text)
     return bool(tells) and re.match(rf"\W*(?:{tells})", text) is not None and "?" not in text

@@ -12,13 +12,14 @@ from chat.providers.models.extractive_language import (
     informative_words,
     language,
     language_of,
+    stem,
+    terms,
 )
 from chat.providers.models.extractive_questions import differing
 from chat.providers.models.extractive_ranking import Question, Scored
 
 # From this coverage on a sentence answers; from the lower one on it is worth showing.
-_DIRECT, _INDIRECT, _RELATED = 0.55, 0.4, 0.3
-_CLOSE = 0.8
+_DIRECT, _INDIRECT = 0.55, 0.4
 _RIVAL, _RIVAL_WITH_OTHER_FIGURES = 0.85, 0.6
 _MORE, _MORE_COVERAGE, _NEAR_DUPLICATE = 0.5, 0.6, 0.6
 _MAX_MORE, _MAX_MORE_OF_A_FACT, _MAX_OF_A_SOURCE = 5, 3, 3
@@ -48,7 +49,7 @@ def choose(question: Question, ranked: Sequence[Scored]) -> Chosen | None:
     shown = [found for found in ranked if found.coverage >= _INDIRECT and found.matched]
     if not shown:
         return None
-    best = _best(shown)
+    best = shown[0]
     sources = {found.candidate.passage.number for found in shown if is_direct(found)}
     direct = best.candidate.passage.number in sources
     matter = [best, *_rivals(best, shown)] if is_direct(best) else [best]
@@ -56,19 +57,6 @@ def choose(question: Question, ranked: Sequence[Scored]) -> Chosen | None:
     lead, overtaken = matter[0], tuple(matter[1:])
     differ = any(_figures_differ(lead, other) for other in overtaken)
     return Chosen(lead, overtaken, _more(question, matter, shown), differ, direct)
-
-
-def _best(shown: Sequence[Scored]) -> Scored:
-    """The first, unless it leans on its neighbours and one that covers more is about as good."""
-    first = shown[0]
-    covering = (
-        found
-        for found in shown
-        if is_direct(found)
-        and found.score >= _CLOSE * first.score
-        and found.fitness >= first.fitness
-    )
-    return first if is_direct(first) else next(covering, first)
 
 
 def _newest_first(found: Scored) -> int:
@@ -238,15 +226,19 @@ def _prose(text: str, max_chars: int = 160) -> str:
 
 
 def follow_ups(question: Question, ranked: Sequence[Scored], used: Set[int]) -> list[str]:
-    """Questions from sources that were found but not quoted, and from headings that ask."""
-    speak = Words(question.language)
-    related = [found.candidate for found in ranked if found.coverage >= _RELATED]
-    titles = [one.passage.title for one in related if one.passage.number not in used]
-    asking = [one.heading for one in related if _as_question(speak, one.heading)]
+    """Questions from headings that ask and from sources that were found but not quoted.
+
+    Only such as share a word with the question or with the sentence that came first.
+    """
+    speak, code = Words(question.language), question.language
+    near = question.words | informative_words(ranked[0].candidate.text, code)
+    stems = {stem(word, code) for word in near}
+    others = [one.candidate for one in ranked if one.candidate.passage.number not in used]
+    asking = [one.candidate.heading for one in ranked if _as_question(speak, one.candidate.heading)]
     found: dict[str, None] = {}
-    for title in [*titles, *asking]:
+    for title in [*asking, *(one.passage.title for one in others)]:
         plain = _SITE_NAME.sub("", " ".join(title.split()))
-        if _is_worth_asking(question, plain):
+        if _is_worth_asking(question, plain) and not stems.isdisjoint(terms(plain, code)):
             found[_as_question(speak, plain) or speak.say("about", title=plain)] = None
     return list(found)[:_MAX_FOLLOW_UPS]
 

@@ -51,12 +51,12 @@ class Candidate:
     position: int
 
     @cached_property
-    def ordered_terms(self) -> list[str]:
-        return terms(self.text, self.language)
+    def terms(self) -> frozenset[str]:
+        return frozenset(terms(self.text, self.language))
 
     @cached_property
-    def terms(self) -> frozenset[str]:
-        return frozenset(self.ordered_terms)
+    def first_terms(self) -> list[str]:
+        return terms(self.text[:40], self.language)[:2]
 
     @cached_property
     def context(self) -> frozenset[str]:

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 from chat.providers.models.extractive_language import (
     informative_terms,
@@ -21,7 +20,6 @@ from chat.providers.models.extractive_language import (
     language,
     language_of,
     measure_terms,
-    terms,
 )
 from chat.providers.models.extractive_passages import Candidate
 from chat.providers.models.extractive_questions import (
@@ -36,15 +34,16 @@ from chat.providers.models.extractive_questions import (
 # How much a term counts that is not in the sentence itself. These weights and those below are
 # bets; the questions of the tests measure them.
 _IN_TITLE, _BEFORE, _IN_PASSAGE = 0.6, 0.4, 0.3
-_BEGINNING, _PART = 0.7, 0.5
+_AKIN = 0.6
 _BACKGROUND = 0.6
 # By what is asked for: the gain of having it, and what is left of a sentence without it.
-_FITNESS = {"meaning": (0.3, 0.95), "place": (0.6, 0.8)}
+_FITNESS = {"meaning": (0.2, 0.95), "place": (0.6, 0.8)}
 _DEFAULT_FITNESS = (0.6, 0.75)
 _PLAIN_TO_SEE, _NEARLY_ALL = frozenset({"time", "amount"}), 0.85
-_OTHER_LANGUAGE, _VAGUE, _FRAGMENT, _NEGATIVE = 0.5, 0.85, 0.6, 0.97
-_ADJACENT, _OPENING = 0.15, 0.02
-_PER_TERM, _LONG_TERMS, _PER_LONG_TERM = 0.001, 25, 0.007
+_OTHER_LANGUAGE, _VAGUE, _FRAGMENT = 0.5, 0.85, 0.6
+# Only to decide between near equals: shorter, first in its passage, says what is so and not what
+# is not, begins with what was asked about.
+_PER_TERM, _FIRST, _NEGATIVE, _OPENING = 0.001, 0.005, 0.97, 0.02
 _ENDS = re.compile(r"[.!?…。！？؟।][\"'”’»›)\]」』）]*$")
 
 
@@ -130,8 +129,6 @@ class _Ranking:
         self.known_share = n_present / (n_present + sum(wanted[term] for term in missing) or 1)
         self.weights = self._weighted(present)
         self.names = {term for term, weight in wanted.items() if weight > 1}
-        asked_terms = terms(question.text, code) if language(code).spaced else []
-        self.pairs = [pair for pair in pairwise(asked_terms) if wanted.keys() >= set(pair)]
         self.in_passage: dict[int, frozenset[str]] = defaultdict(frozenset)
         for one in group:
             self.in_passage[id(one.passage)] |= one.terms
@@ -166,12 +163,14 @@ class _Ranking:
         kind, total = self.question.asked.kind, sum(self.weights.values())
         share = sum(self.weights[term] * held[term] for term in held) / total if total else 0.0
         coverage = share * self.known_share
+        has_names = all(self._is_near(name, one, before) for name in self.names)
+        score = coverage * self._suits(fitness) * self._stands(one) * self._opens_with_it(one)
         return Scored(
             one,
-            share * self._suits(fitness) * self._stands(one) * self._speaks_of_it(one),
+            score,
             coverage,
             frozenset(term for term in held if self._strength(term, one.terms)),
-            all(self._is_near(name, one, before) for name in self.names),
+            has_names,
             fitness,
             fitness > 0 or coverage >= _NEARLY_ALL or kind not in _PLAIN_TO_SEE,
         )
@@ -201,21 +200,12 @@ class _Ranking:
         if is_negative(one.text, one.language) and not self.question.is_negative:
             factor *= _NEGATIVE
         factor *= 1.0 if _ENDS.search(one.text) else _FRAGMENT
-        n_over = max(0, len(one.terms) - _LONG_TERMS)
-        shortness = 1 - min(_PER_TERM * len(one.terms) + _PER_LONG_TERM * n_over, 0.3)
-        return factor * shortness * (1 if one.position else 1.005)
+        shortness = 1 - _PER_TERM * min(len(one.terms), 100)
+        return factor * shortness * (1 if one.position else 1 + _FIRST)
 
-    def _speaks_of_it(self, one: Candidate) -> float:
-        """Raised if it opens with a term of the question, or keeps those together that stand so.
-
-        "Solar System" is a pair that is kept.
-        """
-        opening = frozenset(one.ordered_terms[:2])
-        factor = 1 + _OPENING * any(self._strength(term, opening) for term in self.weights)
-        if self.pairs:
-            kept = set(pairwise(one.ordered_terms))
-            factor += _ADJACENT * sum(pair in kept for pair in self.pairs) / len(self.pairs)
-        return factor
+    def _opens_with_it(self, one: Candidate) -> float:
+        opening = frozenset(one.first_terms)
+        return 1 + _OPENING * any(self._strength(term, opening) for term in self.weights)
 
 
 def alike(term: str, vocabulary: Iterable[str], code: str) -> Mapping[str, float]:
@@ -231,8 +221,9 @@ def alike(term: str, vocabulary: Iterable[str], code: str) -> Mapping[str, float
         short, long = sorted((term, other), key=len)
         if term == other:
             found[other] = 1.0
-        elif term.isalpha() and len(short) >= 4 and long.startswith(short):
-            found[other] = _BEGINNING
-        elif term.isalpha() and len(short) >= shortest_part and short in long:
-            found[other] = _PART
+        elif term.isalpha() and (
+            (len(short) >= 4 and long.startswith(short))
+            or (len(short) >= shortest_part and short in long)
+        ):
+            found[other] = _AKIN
     return found
