@@ -79,13 +79,14 @@ DATABASES = {"default": env.database("DATABASE_URL", VAR_DIR / "lumina.sqlite3")
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env.text("REDIS_URL", "")
+REDIS_PREFIX = env.text("LUMINA_REDIS_PREFIX", "lumina")
 CHANNEL_LAYERS = {
     "default": (
         {
             # The pub/sub layer: the list-based one drops messages above its capacity and closes
             # idle sockets under redis-py 8.
             "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
-            "CONFIG": {"hosts": [REDIS_URL], "prefix": env.text("LUMINA_REDIS_PREFIX", "lumina")},
+            "CONFIG": {"hosts": [REDIS_URL], "prefix": REDIS_PREFIX},
         }
         if REDIS_URL
         else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
@@ -98,6 +99,10 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE = {
+    "sweep runs": {"task": "chat.tasks.sweep_runs", "schedule": 60.0},
+    "scan library": {"task": "chat.tasks.scan_library", "schedule": 600.0},
+}
 if not REDIS_URL:
     for _folder in ("queue", "control"):
         (CELERY_BROKER_DIR / _folder).mkdir(parents=True, exist_ok=True)
@@ -154,6 +159,7 @@ USE_I18N = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = VAR_DIR / "static"
+STATIC_ROOT.mkdir(exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},

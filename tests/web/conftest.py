@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
-from channels.db import database_sync_to_async as in_database
 from channels.testing import WebsocketCommunicator
 from django.conf import settings as django_settings
 from django.test import Client
 
+from chat.database import in_database
 from chat.models import Run, User
 from chat.store import Ask, begin_run
 from tests.servers.model_server import ModelServer
@@ -147,6 +149,16 @@ async def page_of(
     yield open_page
     for page in opened:
         await page.close()
+
+
+async def until(happened: Callable[[], Any]) -> None:
+    """Waits for something that comes about by itself; gives up after a while."""
+    for _ in range(WAIT_SECONDS * 50):
+        now = happened()
+        if await now if inspect.isawaitable(now) else now:
+            return
+        await asyncio.sleep(0.02)
+    pytest.fail("What was waited for did not come about.")
 
 
 def _cookie_of(user: User) -> str:

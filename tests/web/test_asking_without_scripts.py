@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from channels.db import database_sync_to_async as in_database
 from django.test import AsyncClient
 
+from chat.database import in_database
 from chat.models import Conversation, Run
 from tests.servers.model_script import say
 from tests.web.conftest import begun
@@ -42,9 +42,7 @@ async def test_a_posted_question_leads_to_its_conversation_and_is_answered(
 
 
 @pytest.mark.parametrize("text", ["", "   ", "x" * 20_001])
-async def test_a_bad_question_comes_back_with_a_sentence(
-    browser: AsyncClient, text: str
-) -> None:
+async def test_a_bad_question_comes_back_with_a_sentence(browser: AsyncClient, text: str) -> None:
     response = await browser.post("/ask/", {"text": text})
     assert response.status_code == 400
     assert 'role="alert"' in response.content.decode()

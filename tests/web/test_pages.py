@@ -25,7 +25,9 @@ pytestmark = pytest.mark.django_db
 SNAPSHOT = "Ice is less dense than water.\n\nLakes freeze from above."
 
 
-def answered(owner: User, text: str = "Ice floats [1].", question: str = "Why?", **more: Any) -> Run:
+def answered(
+    owner: User, text: str = "Ice floats [1].", question: str = "Why?", **more: Any
+) -> Run:
     """A turn with an answer that cites the first of two sources."""
     run = begun(owner, question, **more)
     sources = [

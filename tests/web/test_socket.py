@@ -8,12 +8,12 @@ import time
 from typing import Any
 
 import pytest
-from channels.db import database_sync_to_async as in_database
 
 from chat import store
+from chat.database import in_database
 from chat.models import Conversation, Message, Run, RunEvent
 from tests.servers.model_script import call, say
-from tests.web.conftest import begun
+from tests.web.conftest import begun, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -206,16 +206,13 @@ async def test_stop_closes_the_upstream_request_within_a_second(
     page = await page_of(alice)
     await page.send({"type": "ask", "text": "Why?", "client_id": "c-1"})
     run = (await page.until("accepted"))[-1]["run"]
-    while not server.requests:
-        await asyncio.sleep(0.02)
+    await until(lambda: server.requests)
     await asyncio.sleep(0.3)
     pressed = time.monotonic()
     await page.send({"type": "stop", "run": run})
     heard = await page.until("run_finished")
     assert heard[-1]["status"] == "stopped"
-    while server.requests[0].left_at is None:
-        await asyncio.sleep(0.02)
-        assert time.monotonic() - pressed < 2
+    await until(lambda: server.requests[0].left_at)
     assert server.requests[0].left_at - pressed < 1
     row = await in_database(Run.objects.select_related("answer").get)(pk=run)
     assert row.answer.text == ("Half an " if "text" in str(before) else "")
@@ -228,8 +225,7 @@ async def test_a_stop_from_another_process_is_a_mark_that_the_run_sees(
     page = await page_of(alice)
     await page.send({"type": "ask", "text": "Why?", "client_id": "c-1"})
     run = (await page.until("accepted"))[-1]["run"]
-    while not server.requests:
-        await asyncio.sleep(0.02)
+    await until(lambda: server.requests)
     pressed = time.monotonic()
     assert await in_database(store.request_stop)(alice, run)
     assert (await page.until("run_finished"))[-1]["status"] == "stopped"
@@ -248,8 +244,7 @@ async def test_a_question_right_after_stop_keeps_the_order_and_the_partial_answe
     page = await page_of(alice)
     await page.send({"type": "ask", "text": "One?", "client_id": "c-1"})
     accepted = (await page.until("accepted"))[-1]
-    while "Half" not in await in_database(_told)(accepted["run"]):
-        await asyncio.sleep(0.02)
+    await until(in_database(lambda: "Half" in _told(accepted["run"])))
     await page.send({"type": "stop", "run": accepted["run"]})
     await page.until("run_finished")
     heard = await page.ask("Two?", client_id="c-2", conversation=accepted["conversation"])

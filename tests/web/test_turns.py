@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 import pytest
-from channels.db import database_sync_to_async as in_database
 
+from chat.database import in_database
 from chat.importing import import_conversation
 from chat.library import ensure_sample_library
 from chat.models import Citation, Conversation, Message, Run, Source
@@ -17,7 +17,9 @@ from tests.servers.model_script import call, fail, say
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SEARCH = call("search_library", query="why does ice float")
-MARKER = '\n\n<!--SOURCES:[{"index":1,"title":"Ice --> floats <!--SOURCES:","url":"https://e.org"}]-->'
+MARKER = (
+    '\n\n<!--SOURCES:[{"index":1,"title":"Ice --> floats <!--SOURCES:","url":"https://e.org"}]-->'
+)
 
 
 @pytest.fixture
@@ -105,7 +107,7 @@ async def test_history_is_exactly_the_cleaned_newest_messages(
     seen = [text for text in clean if any(text in one for one in sent)]
     assert seen == clean[-20:]
     assert not any("SOURCES" in one or "[1]" in one for one in sent[1:])
-    assert (f"{n - 20} earlier message" in " ".join(sent)) == (n > 20)
+    assert (f"[{n - 20} earlier message" in " ".join(sent)) == (n > 20)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ async def test_history_is_exactly_the_cleaned_newest_messages(
     [
         (fail(401), "key"),
         (fail(404), "model"),
-        (fail(429), "again"),
+        (fail(429), "later"),
         (fail(500), "server"),
         (fail(200, "<html>Welcome to nginx</html>"), ""),
         ([{"cut": True}], ""),
@@ -130,7 +132,6 @@ async def test_a_failing_model_is_a_failed_turn_that_says_what_to_do(
     run = await last_run()
     assert run.status == "failed"
     assert word in run.reason
-    assert run.reason.endswith((".", "…", "”"))
     assert len(run.reason) > 30
     assert run.answer.text == ""
     ending = next(put[2] for put in heard[-1]["puts"] if str(put[1]).startswith("ending"))
@@ -182,7 +183,9 @@ async def test_an_ending_that_is_not_complete_is_never_stored_as_complete(
 
 
 async def test_thoughts_and_followups_are_neither_shown_nor_stored(page_of, alice, model) -> None:
-    text = "<think>Secret thoughts.</think>Ice floats.\n\n<FollowUps>\n3D printing?\n- b\n</FollowUps>"
+    text = (
+        "<think>Secret thoughts.</think>Ice floats.\n\n<FollowUps>\n3D printing?\n- b\n</FollowUps>"
+    )
     model([say(text, pieces=25)])
     page = await page_of(alice)
     heard = await page.ask()
@@ -301,3 +304,18 @@ async def test_a_stranger_cannot_build_on_messages_of_others(
     assert (await other.until("refused"))[-1]["code"] == "unknown"
     assert await in_database(Message.objects.count)() == 2
     assert await in_database(Conversation.objects.count)() == 1
+
+
+async def test_a_server_without_tools_searches_all_the_same(page_of, alice, model, library) -> None:
+    written = '{"name": "search_library", "arguments": {"query": "why does ice float"}}'
+    server = model([say(written, pieces=5), say("Ice is less dense [1].")], refuses=["tools"])
+    page = await page_of(alice)
+    heard = await page.ask()
+    run = await last_run()
+    assert (run.status, run.answer.text) == ("complete", "Ice is less dense [1].")
+    assert await in_database(Citation.objects.filter(answer=run.answer).count)() == 1
+    system, *_, result = server.requests[-1].body["messages"]
+    assert "search_library" in system["content"]
+    assert result["role"] == "user"
+    assert "less dense than liquid water" in result["content"]
+    assert "arguments" not in json.dumps([message.get("puts") for message in heard])

@@ -1,0 +1,114 @@
+"""The events of a run: stored with a gapless `seq`, before anyone is told."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from chat.agent import values
+from chat.agent.events import AgentEvent, SourceFound, event_data
+from chat.models import Passage, Run, RunEvent, Source, User
+from chat.statuses import RunStatus
+
+
+class RunLost(Exception):
+    """The run is no longer this process's: it was ended by someone else."""
+
+
+def append_events(run_id: int, last_seq: int, events: Sequence[AgentEvent]) -> list[dict[str, Any]]:
+    """Stores the events after `last_seq`; returns them as every reader gets them.
+
+    Raises RunLost when the run was ended by someone else or its events are not where we left them.
+    """
+    rows = [
+        RunEvent(run_id=run_id, seq=last_seq + index, type=event.type, data=event_data(event))
+        for index, event in enumerate(events, start=1)
+    ]
+    with transaction.atomic():
+        _advance(run_id, last_seq, len(rows))
+        keep_sources(run_id, [one.source for one in events if isinstance(one, SourceFound)])
+        RunEvent.objects.bulk_create(rows)
+    return [as_event(row) for row in rows]
+
+
+def _advance(run_id: int, last_seq: int, count: int) -> None:
+    moved = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING, last_seq=last_seq).update(
+        last_seq=last_seq + count, heartbeat_at=timezone.now()
+    )
+    if moved != 1:
+        raise RunLost
+
+
+def as_event(row: RunEvent) -> dict[str, Any]:
+    """The one form of an event, in the store, on the socket and in the API."""
+    return {"run": row.run_id, "seq": row.seq, "type": row.type, **row.data}
+
+
+def read_events(run_id: int, after: int = 0) -> list[dict[str, Any]]:
+    return [as_event(row) for row in RunEvent.objects.filter(run_id=run_id, seq__gt=after)]
+
+
+def beat(run_ids: Sequence[int]) -> None:
+    """Shows that these runs are alive."""
+    runs = Run.objects.filter(pk__in=run_ids, status=RunStatus.RUNNING)
+    runs.update(heartbeat_at=timezone.now())
+
+
+def to_stop(run_ids: Sequence[int]) -> list[int]:
+    """Those that somebody asked to stop, or that are no longer there to go on."""
+    going = Run.objects.filter(pk__in=run_ids, status=RunStatus.RUNNING, stop_requested=False)
+    left = set(going.values_list("pk", flat=True))
+    return [run_id for run_id in run_ids if run_id not in left]
+
+
+def request_stop(owner: User, run_id: int) -> bool:
+    """Marks the run to stop. False when there is no such run of this owner still running."""
+    running = Run.objects.of(owner).filter(pk=run_id, status=RunStatus.RUNNING)
+    return running.update(stop_requested=True) == 1
+
+
+def keep_sources(run_id: int, sources: Iterable[values.Source]) -> None:
+    for source in sources:
+        _keep_source(run_id, source)
+
+
+def _keep_source(run_id: int, source: values.Source) -> None:
+    row, _ = Source.objects.update_or_create(
+        run_id=run_id,
+        number=source.number,
+        defaults={
+            "title": source.title[:500],
+            "url": source.url,
+            "domain": source.domain[:255],
+            "provider": source.provider[:64],
+            "snapshot": source.text,
+            "snapshot_hash": hashlib.sha256(source.text.encode()).hexdigest(),
+            "read_at": source.read_at,
+            "published_at": source.published_at,
+        },
+    )
+    known = set(row.passages.values_list("start", "end"))
+    Passage.objects.bulk_create(
+        Passage(source=row, start=span.start, end=span.end)
+        for span in source.passages
+        if (span.start, span.end) not in known
+    )
+
+
+def text_so_far(events: Iterable[dict[str, Any]]) -> str:
+    """The answer's text after these events: retractions go back to where their step began."""
+    text, step_start = "", 0
+    for event in events:
+        if event["type"] == "step_started":
+            step_start = len(text)
+        elif event["type"] == "text_added":
+            text += event["text"]
+        elif event["type"] == "text_retracted":
+            text = text[:step_start]
+        elif event["type"] == "text_corrected":
+            text = event["text"]
+    return text
