@@ -9,33 +9,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
 
 from chat.agent.ports import Finished, ModelEvent, TextDelta, ToolCallMade
 from chat.agent.values import Message, ToolCall, ToolSpec, Usage
 from chat.providers.models.extractive_answer import (
+    Chosen,
     answer_text,
     choose,
-    no_words_text,
+    earlier_text,
     nothing_found_text,
+    short_text,
 )
-from chat.providers.models.extractive_language import (
-    folded,
-    informative_words,
-    language,
-    language_of,
-    words,
-)
+from chat.providers.models.extractive_language import folded, language, words
 from chat.providers.models.extractive_passages import Passage, candidates
 from chat.providers.models.extractive_ranking import Question, Scored, rank
+from chat.providers.models.extractive_reading import Turn, read_turn
 
-# Tools in the order in which they are tried; the name of each place in the wording.
-_PLACES = {"search_library": "library", "web_search": "web"}
-_MAX_QUERY_CHARS, _MAX_QUERY_WORDS = 300, 32
-_MAX_PASSAGES = 60
+# Tools in the order in which they are tried, with the name of each place in the wording.
+_LIBRARY, _WEB = "search_library", "web_search"
+_PLACES = {_LIBRARY: "library", _WEB: "web"}
 _BYTES_PER_TOKEN = 4
 _PIECE = re.compile(r"(?:\S{1,24}\s*|\s+){1,4}")
 
@@ -50,171 +43,75 @@ class ExtractiveAnswerer:
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSpec], *, max_tokens: int
     ) -> AsyncIterator[ModelEvent]:
-        turn = _read_turn(messages)
-        ranked = rank(turn.question, candidates(turn.passages, turn.question.language))
-        prompt_tokens = sum(_n_tokens(message.text) for message in messages)
-        call = _next_call(turn, ranked, {tool.name for tool in tools})
-        if call is not None:
-            yield ToolCallMade(call)
-            usage = Usage(prompt_tokens, _n_tokens(call.arguments), estimated=True)
-            yield Finished("tool_calls", usage)
+        n_prompt = sum(_n_tokens(message.text) for message in messages)
+        said = _decide(read_turn(messages), {tool.name for tool in tools})
+        if isinstance(said, ToolCall):
+            yield ToolCallMade(said)
+            yield Finished("tool_calls", Usage(n_prompt, _n_tokens(said.arguments), estimated=True))
             return
-        spent = 0
-        for piece in _PIECE.findall(_answer(turn, ranked)):
-            if spent + _n_tokens(piece) > max_tokens:
-                yield Finished("length", Usage(prompt_tokens, spent, estimated=True))
+        n_spent = 0
+        for piece in _PIECE.findall(said):
+            if n_spent + _n_tokens(piece) > max_tokens:
+                yield Finished("length", Usage(n_prompt, n_spent, estimated=True))
                 return
-            spent += _n_tokens(piece)
+            n_spent += _n_tokens(piece)
             yield TextDelta(piece)
-        yield Finished("stop", Usage(prompt_tokens, spent, estimated=True))
+        yield Finished("stop", Usage(n_prompt, n_spent, estimated=True))
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    """`tried` are the tools called since the question, `reasons` say why some gave nothing."""
-
-    question: Question
-    tried: tuple[str, ...]
-    passages: tuple[Passage, ...]
-    reasons: Mapping[str, str]
-
-
-def _read_turn(messages: Sequence[Message]) -> _Turn:
-    asked_at = max((i for i, m in enumerate(messages) if m.role == "user"), default=-1)
-    earlier = [message.text for message in messages[: max(asked_at, 0)] if message.role == "user"]
-    text = messages[asked_at].text if asked_at >= 0 else ""
-    calls = [call for message in messages[asked_at + 1 :] for call in message.tool_calls]
-    results = [_result(message.text) for message in messages if message.role == "tool"]
-    return _Turn(
-        question=Question(text, _background(text, earlier)),
-        tried=tuple(call.name for call in calls),
-        passages=tuple(dict.fromkeys(p for result in results for p in _passages(result))),
-        reasons={who: why for result in results for who, why in _reasons(result)},
-    )
+def _decide(turn: Turn, offered: set[str]) -> ToolCall | str:
+    """The next call, or the text of the answer."""
+    if not words(turn.question.text):
+        return short_text(turn.question, "no_words")
+    if turn.question.is_personal:
+        told = _told_before(turn)
+        if told is not None and told.direct:
+            return earlier_text(turn.question, told)
+    chosen, ranked = _best(turn.question, turn.passages)
+    is_statement = _is_statement(turn.question)
+    if chosen is None or not chosen.direct:
+        for tool in (_LIBRARY,) if is_statement else _PLACES:
+            if tool in offered and tool not in turn.tried:
+                return _call(turn, tool)
+    if chosen is None and is_statement and _WEB in offered:
+        return short_text(turn.question, "statement")
+    return _rest(_answer(turn, chosen, ranked), turn.written)
 
 
-def _next_call(turn: _Turn, ranked: Sequence[Scored], offered: set[str]) -> ToolCall | None:
-    """The next tool to try; None when it is time to answer."""
-    query = _query(turn.question)
-    chosen = choose(turn.question, ranked)
-    if not query or (chosen is not None and chosen.direct):
-        return None
-    for tool in _PLACES:
-        if tool in offered and tool not in turn.tried:
-            arguments = json.dumps({"query": query}, ensure_ascii=False)
-            return ToolCall(f"call_{len(turn.tried) + 1}", tool, arguments)
-    return None
+def _best(question: Question, passages: Sequence[Passage]) -> tuple[Chosen | None, list[Scored]]:
+    ranked = rank(question, candidates(passages, question.language))
+    return choose(question, ranked), ranked
 
 
-def _answer(turn: _Turn, ranked: Sequence[Scored]) -> str:
-    if not turn.question.words and not words(turn.question.text):
-        return no_words_text(turn.question)
-    chosen = choose(turn.question, ranked)
+def _told_before(turn: Turn) -> Chosen | None:
+    """What the person said earlier, if that answers. What they asked does not."""
+    sentences = candidates(turn.said, turn.question.language)
+    told = [one for one in sentences if not one.text.endswith(("?", "？"))]
+    return choose(turn.question, rank(turn.question, told))
+
+
+def _call(turn: Turn, tool: str) -> ToolCall:
+    arguments = json.dumps({"query": turn.query}, ensure_ascii=False)
+    return ToolCall(f"call_{len(turn.tried) + 1}", tool, arguments)
+
+
+def _answer(turn: Turn, chosen: Chosen | None, ranked: Sequence[Scored]) -> str:
     if chosen is not None:
         return answer_text(turn.question, chosen, ranked)
     places = [place for tool, place in _PLACES.items() if tool in turn.tried]
     return nothing_found_text(turn.question, places, turn.reasons)
 
 
-# --- The question --------------------------------------------------------------------------------
+def _rest(answer: str, written: str) -> str:
+    """What is still to be said; all of it if what is there is not its beginning."""
+    return answer.removeprefix(written.rstrip()) if written else answer
 
 
-def _background(question: str, earlier: Sequence[str]) -> str:
-    """The last earlier question that stands alone, if this one points back to it."""
-    for text in reversed(earlier):
-        if not _points_back(question):
-            return ""
-        if not _points_back(text):
-            return _shortened(text)
-    return _shortened(earlier[-1]) if earlier and _points_back(question) else ""
-
-
-def _points_back(question: str) -> bool:
-    """Short, and either without a subject or with a word that stands for an earlier one."""
-    code = language_of(question)
-    follow_up = language(code).section("follow_up")
-    n_informative = len(informative_words(question, code))
-    if not follow_up or n_informative > 2:
-        return False
-    edge = r"\b" if language(code).spaced else ""
-    text = folded(question)
-    opens = re.match(rf"\W*(?:{follow_up['opens']}){edge}", text)
-    points = re.search(rf"{edge}(?:{follow_up['points']}){edge}", text)
-    return bool(n_informative == 0 or opens or points)
-
-
-def _query(question: Question) -> str:
-    return " ".join(filter(None, (question.background, _shortened(question.text)))).strip()
-
-
-def _shortened(text: str) -> str:
-    """The text if it is short, otherwise its last sentence that asks, otherwise its first words."""
-    plain = " ".join(text.split())
-    if not words(plain):
-        return ""
-    if len(plain) <= _MAX_QUERY_CHARS:
-        return plain
-    asking = re.findall(r"[^.!?。！？]{3,300}[?？]", plain[-4000:])
-    if asking:
-        return asking[-1].strip()
-    code = language_of(plain)
-    informative = informative_words(plain, code)
-    distinct = dict.fromkeys(word for word in words(plain) if word in informative)
-    return " ".join(list(distinct)[:_MAX_QUERY_WORDS])[:_MAX_QUERY_CHARS].strip()
-
-
-# --- What the tools returned ---------------------------------------------------------------------
-
-
-def _result(text: str) -> dict[str, Any]:
-    """The JSON object in a tool's text; empty if there is none."""
-    start = text.find("{")
-    if start < 0:
-        return {}
-    try:
-        found, _ = json.JSONDecoder().raw_decode(text, start)
-    except (ValueError, RecursionError):
-        return {}
-    return dict(found) if isinstance(found, dict) else {}
-
-
-def _passages(result: Mapping[str, Any]) -> Iterator[Passage]:
-    for source in _dicts(result.get("sources"))[:_MAX_PASSAGES]:
-        number = source.get("number")
-        if isinstance(number, int) and number >= 1:
-            for text in _texts(source.get("passages")):
-                yield Passage(
-                    number=number,
-                    title=_text(source.get("title")),
-                    text=text,
-                    published=_day(source.get("published")),
-                )
-
-
-def _reasons(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for provider in _dicts(result.get("passed_over")):
-        yield _text(provider.get("provider")), _text(provider.get("reason"))
-    if error := _text(result.get("error")):
-        yield "", error
-
-
-def _dicts(value: object) -> list[dict[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _texts(value: object) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _day(value: object) -> date | None:
-    try:
-        return date.fromisoformat(_text(value)[:10])
-    except ValueError:
-        return None
+def _is_statement(question: Question) -> bool:
+    """Something that the person tells of themselves: nothing to send to the web."""
+    tells = language(question.language).section("person").get("tells")
+    text = folded(question.text)
+    return bool(tells) and re.match(rf"\W*(?:{tells})", text) is not None and "?" not in text
 
 
 def _n_tokens(text: str) -> int:

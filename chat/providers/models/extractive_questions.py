@@ -79,6 +79,11 @@ def opens_vaguely(sentence: str, code: str) -> bool:
     return bool(re.match(rf"\W*(?:{_showing('opens_vaguely', code).pattern})", folded(sentence)))
 
 
+def speaks_of_the_asker(text: str, code: str) -> bool:
+    mine = language(code).section("person").get("mine", "")
+    return bool(mine) and re.search(_edged(str(mine), code), folded(text)) is not None
+
+
 def is_negative(text: str, code: str) -> bool:
     return _has(folded(text), "negation", code)
 
