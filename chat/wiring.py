@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import httpx
@@ -28,7 +28,6 @@ from chat.models import Run
 from chat.providers.fetch import GuardedReader
 from chat.providers.models.discovery import find_local_model
 from chat.providers.models.extractive import ExtractiveAnswerer
-from chat.providers.models.openai_compatible import OpenAICompatibleModel
 from chat.providers.search.brave import BraveProvider
 from chat.providers.search.failover import FailoverSearcher
 from chat.providers.search.keyless import KeylessProvider
@@ -100,6 +99,11 @@ def _history_budget(question: str) -> int:
 # --- The outside services -----------------------------------------------------------------------
 
 
+@runtime_checkable
+class Closing(Protocol):
+    async def aclose(self) -> None: ...
+
+
 class Services:
     """The models and search engines of one event loop: connections and rests are kept here."""
 
@@ -162,7 +166,7 @@ class Services:
     async def close(self) -> None:
         if "_client" in self.__dict__:
             await self._client.aclose()
-        if isinstance(self._model, OpenAICompatibleModel):
+        if isinstance(self._model, Closing):
             await self._model.aclose()
 
     def _provider(self, name: str) -> SearchProvider | None:
@@ -187,7 +191,10 @@ class Services:
         return None
 
 
-def _remote(base_url: str, model: str) -> OpenAICompatibleModel:
+def _remote(base_url: str, model: str) -> ChatModel:
+    # Imported late: the client takes half a second, which a command without a model need not pay.
+    from chat.providers.models.openai_compatible import OpenAICompatibleModel
+
     return OpenAICompatibleModel(
         base_url=base_url,
         model=model,
