@@ -2,13 +2,14 @@
 
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.http import HttpRequest
 
 from chat.models import Run, User
 
 
 @admin.register(User)
 class PersonAdmin(UserAdmin):
-    fieldsets = (*UserAdmin.fieldsets, ("Lumina", {"fields": ("time_zone",)}))
+    fieldsets = (*(UserAdmin.fieldsets or ()), ("Lumina", {"fields": ("time_zone",)}))
 
 
 @admin.register(Run)
@@ -18,8 +19,8 @@ class RunAdmin(admin.ModelAdmin):
     fields = (*list_display, "reason", "prompt_tokens", "completion_tokens", "n_stray_markers")
     readonly_fields = fields
 
-    def has_add_permission(self, request) -> bool:
+    def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
-    def has_delete_permission(self, request, obj=None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: Run | None = None) -> bool:
         return False

@@ -12,13 +12,13 @@ import logging
 from contextlib import suppress
 from typing import Any
 
-from channels.db import database_sync_to_async as in_database
 from channels.generic.websocket import AsyncWebsocketConsumer
 
 from chat import store
+from chat.database import in_database
 from chat.following import Follower
 from chat.forms import AskForm
-from chat.hub import group_name, hub
+from chat.hub import ORIGIN, group_name, hub
 from chat.runs import manager
 
 logger = logging.getLogger("lumina.socket")
@@ -85,7 +85,7 @@ class PageConsumer(AsyncWebsocketConsumer):
         )
         if self._follower is None or self._follower.conversation_id != run.conversation_id:
             await self._follow(run.conversation_id, newest_run=run.pk - 1)
-        hub.wake(run.conversation_id)
+        hub.publish(run.conversation_id)
 
     async def _stop(self, message: dict[str, Any]) -> None:
         run_id = _number(message.get("run"))
@@ -157,7 +157,7 @@ class PageConsumer(AsyncWebsocketConsumer):
 
     async def conversation_changed(self, message: dict[str, Any]) -> None:
         """A nudge from some process. What this process said itself has been fed already."""
-        if self._follower:
+        if self._follower and message.get("origin") != ORIGIN:
             self._follower.wake()
 
     # --- Out -----------------------------------------------------------------------------------

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from channels.db import database_sync_to_async as in_database
 from django.template.loader import render_to_string
 
 from chat import store
+from chat.database import in_database
 from chat.hub import Event, Subscription, hub
 from chat.models import Run, User
 from chat.presenting import Put, TurnPresenter

@@ -18,7 +18,7 @@ class QuestionField(forms.CharField):
     """A person's words, without what nobody can see in them."""
 
     def to_python(self, value: Any) -> str:
-        text = super().to_python(value).replace("\r\n", "\n")
+        text = (super().to_python(value) or "").replace("\r\n", "\n")
         return clean_text(text, author="user").strip()
 
 

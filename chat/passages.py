@@ -93,5 +93,6 @@ def _claims(source: Source) -> dict[int, str]:
     claims: dict[int, str] = {}
     for citation in source.citations.exclude(passage=None):
         claim = answer[citation.start : citation.end]
-        claims[citation.passage_id] = f"{claims.get(citation.passage_id, '')} {claim}"
+        passage = citation.passage_id or 0
+        claims[passage] = f"{claims.get(passage, '')} {claim}"
     return claims

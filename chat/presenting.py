@@ -15,7 +15,6 @@ from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from chat.agent.values import Source
 from chat.rendering import AnswerStream, Append, Fragment, answer_html
 from chat.steps import Step, Steps
 
@@ -41,7 +40,7 @@ class TurnPresenter:
         self._run_id = run_id
         self._text = ""
         self._step_start = 0
-        self._sources: list[Source | _Card] = []
+        self._sources: list[_Card] = []
         self._stream = self._new_stream()
         self.steps = Steps()
         self.seq = 0

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from channels.db import database_sync_to_async as in_database
-
 from chat import store
 from chat.agent.values import History
 from chat.agent.window import newest
+from chat.database import in_database
 from chat.models import Run
 from memory.service import count_tokens
 

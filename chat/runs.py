@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from contextvars import Context
 from dataclasses import dataclass
+from itertools import count
 
-from channels.db import database_sync_to_async as in_database
+from django.db import DatabaseError
 
 from chat import store
 from chat.agent.events import (
@@ -25,6 +26,7 @@ from chat.agent.events import (
     TextRetracted,
 )
 from chat.agent.loop import run_turn
+from chat.database import in_database
 from chat.endings import ending_of
 from chat.hub import hub
 from chat.models import Run
@@ -34,11 +36,15 @@ logger = logging.getLogger("lumina.runs")
 
 FLUSH_SECONDS = 0.2
 LOOK_SECONDS = 0.25
-BEAT_EVERY = 6
+LOOKS_A_BEAT = 6
 BROKEN = (
     "Something went wrong inside Lumina; the server's log has the details. "
     "Nothing of your question is lost: try again."
 )
+
+
+# An event, the fault that ended the events, or None after the last one.
+_Queued = AgentEvent | BaseException | None
 
 
 @dataclass(slots=True)
@@ -48,10 +54,11 @@ class _Running:
 
 
 class RunManager:
-    """The runs of this process."""
+    """The runs of this process. One watcher beats the heart of all and looks for their Stop."""
 
     def __init__(self) -> None:
         self._running: dict[int, _Running] = {}
+        self._watcher: asyncio.Task[None] | None = None
 
     def start(self, run_id: int) -> asyncio.Task[None]:
         """Drives the run in a task of its own; its end is in the store.
@@ -63,6 +70,8 @@ class RunManager:
         task = asyncio.create_task(_drive(run_id, stop), name=f"run {run_id}", context=Context())
         self._running[run_id] = _Running(task, stop)
         task.add_done_callback(lambda _: self._running.pop(run_id, None))
+        if self._watcher is None or self._watcher.done():
+            self._watcher = asyncio.create_task(self._watch(), context=Context())
         return task
 
     def stop(self, run_id: int) -> None:
@@ -73,9 +82,26 @@ class RunManager:
     async def shutdown(self) -> None:
         """Ends every run of this process as interrupted, with the text that it has."""
         tasks = [running.task for running in self._running.values()]
+        tasks += [self._watcher] if self._watcher else []
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        self._watcher = None
+        await hub.settle()
+
+    async def _watch(self) -> None:
+        """Goes on as long as there is a run. A database that is away is asked again later."""
+        for look in count(1):
+            await asyncio.sleep(LOOK_SECONDS)
+            if not self._running:
+                return
+            try:
+                if look % LOOKS_A_BEAT == 0:
+                    await in_database(store.beat)(tuple(self._running))
+                for run_id in await in_database(store.to_stop)(tuple(self._running)):
+                    self.stop(run_id)
+            except DatabaseError as error:
+                logger.warning("The database did not answer a look: %s", type(error).__name__)
 
 
 manager = RunManager()
@@ -84,7 +110,6 @@ manager = RunManager()
 async def _drive(run_id: int, stop: asyncio.Event) -> None:
     started = time.monotonic()
     run = await in_database(store.run_with_parts)(run_id)
-    watch = asyncio.create_task(_watch(run_id, stop))
     driver = _Driver(run)
     try:
         prepared = await prepare_run(run)
@@ -98,8 +123,7 @@ async def _drive(run_id: int, stop: asyncio.Event) -> None:
         logger.exception("run=%s failed inside", run_id)
         await driver.fail(BROKEN)
     finally:
-        watch.cancel()
-        hub.wake(run.conversation_id)
+        hub.publish(run.conversation_id)
         logger.info(
             "run=%s conversation=%s status=%s seconds=%.2f events=%s",
             run_id,
@@ -108,17 +132,6 @@ async def _drive(run_id: int, stop: asyncio.Event) -> None:
             time.monotonic() - started,
             driver.last_seq,
         )
-
-
-async def _watch(run_id: int, stop: asyncio.Event) -> None:
-    """Beats the heart and looks for the mark of Stop, from whichever process it came."""
-    looks = 0
-    while not stop.is_set():
-        await asyncio.sleep(LOOK_SECONDS)
-        looks += 1
-        look = store.beat if looks % BEAT_EVERY == 0 else store.stop_requested
-        if await in_database(look)(run_id):
-            stop.set()
 
 
 @dataclass(slots=True)
@@ -153,7 +166,7 @@ class _Driver:
     async def _tell(self, batch: list[AgentEvent]) -> None:
         told = await in_database(store.append_events)(self.run.pk, self.last_seq, batch)
         self.last_seq += len(told)
-        await hub.publish(self.run.conversation_id, told)
+        hub.publish(self.run.conversation_id, told)
 
     async def _end(self, finished: RunFinished, prepared: Prepared | None) -> None:
         ending, last = await in_database(ending_of)(
@@ -162,7 +175,7 @@ class _Driver:
         told = await in_database(store.end_run)(self.run.pk, self.last_seq, last, ending)
         self.last_seq += len(told)
         self.status = ending.status
-        await hub.publish(self.run.conversation_id, told)
+        hub.publish(self.run.conversation_id, told)
 
     def _hear(self, batch: list[AgentEvent]) -> None:
         for event in batch:
@@ -176,10 +189,12 @@ class _Driver:
                 self._followups = event.questions
 
 
-async def _batched(events: AsyncIterator[AgentEvent]) -> AsyncIterator[list[AgentEvent]]:
+async def _batched(
+    events: AsyncGenerator[AgentEvent, None],
+) -> AsyncGenerator[list[AgentEvent], None]:
     """Events in batches: the first text of a pause at once, then text every `FLUSH_SECONDS`,
     everything else as it comes. Neighbouring pieces of text become one event."""
-    queue: asyncio.Queue[AgentEvent | BaseException | None] = asyncio.Queue(maxsize=1_000)
+    queue: asyncio.Queue[_Queued] = asyncio.Queue(maxsize=1_000)
     pump = asyncio.create_task(_pump(events, queue))
     flushed_at = 0.0
     try:
@@ -211,10 +226,11 @@ async def _batched(events: AsyncIterator[AgentEvent]) -> AsyncIterator[list[Agen
 
 
 async def _pump(
-    events: AsyncIterator[AgentEvent], queue: asyncio.Queue[AgentEvent | BaseException | None]
+    events: AsyncGenerator[AgentEvent, None],
+    queue: asyncio.Queue[_Queued],
 ) -> None:
     try:
-        async with aclosing(events) as stream:  # type: ignore[type-var]
+        async with aclosing(events) as stream:
             async for event in stream:
                 await queue.put(event)
         await queue.put(None)
@@ -222,7 +238,7 @@ async def _pump(
         await queue.put(error)
 
 
-def _event(item: AgentEvent | BaseException | None) -> AgentEvent:
+def _event(item: _Queued) -> AgentEvent:
     if isinstance(item, BaseException):
         raise item
     assert item is not None

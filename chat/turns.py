@@ -18,6 +18,9 @@ from chat.tree import Tree, Versions
 TURNS_A_PAGE = 30
 
 
+_CUT = (RunStatus.TRUNCATED, RunStatus.STOPPED, RunStatus.INTERRUPTED, RunStatus.FAILED)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
     """One question with its answer, ready for the template. `seq` is the last event shown."""
@@ -45,14 +48,9 @@ class Turn:
     @property
     def can_continue(self) -> bool:
         """A cut answer with some text can go on; a complete or empty one cannot."""
-        return bool(
-            self.is_last and self.run and self.answer and self.answer.text.strip()
-        ) and self.run.status in {
-            RunStatus.TRUNCATED,
-            RunStatus.STOPPED,
-            RunStatus.INTERRUPTED,
-            RunStatus.FAILED,
-        }
+        if not (self.is_last and self.run and self.answer and self.answer.text.strip()):
+            return False
+        return self.run.status in _CUT
 
     @property
     def spent(self) -> str:

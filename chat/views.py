@@ -19,7 +19,7 @@ from chat.agent.sources import LIBRARY_DOMAIN, is_linkable
 from chat.forms import AskForm
 from chat.hub import hub
 from chat.library_models import LibraryDocument
-from chat.models import Conversation, Message, Run, Source
+from chat.models import Conversation, Message, Run, Source, User
 from chat.passages import preview_of, shown_passages
 from chat.runs import manager
 from chat.tree import Tree
@@ -46,7 +46,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_safe
 @login_required
 def conversation(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(Conversation.objects.of(request.user), pk=pk)
+    row = get_object_or_404(Conversation.objects.of(_owner(request)), pk=pk)
     store.sweep_conversation(row.pk)
     page = path_page(row, before=_id(request.GET.get("before")))
     newest = row.runs.order_by("-pk").values_list("pk", flat=True).first() or 0
@@ -77,7 +77,7 @@ async def ask(request: HttpRequest) -> HttpResponse:
         return await sync_to_async(_refused)(request, str(refused), status=status)
     if is_new:
         manager.start(run.pk)
-        await hub.publish(run.conversation_id, [])
+        hub.publish(run.conversation_id)
     return redirect(_at(run.conversation_id, run.question_id))
 
 
@@ -85,8 +85,8 @@ def _refused(request: HttpRequest, reason: str, *, status: int) -> HttpResponse:
     """The page that was left, with the reason and the question still in the box."""
     if status == 404:
         raise Http404(reason)
-    own = Conversation.objects.of(request.user)
-    row = own.filter(pk=_id(request.POST.get("conversation"))).first()
+    own = Conversation.objects.of(_owner(request))
+    row = own.filter(pk=_id(request.POST.get("conversation")) or 0).first()
     context = _frame(request, row) | {
         "page": path_page(row) if row else None,
         "examples": examples(),
@@ -100,8 +100,8 @@ def _refused(request: HttpRequest, reason: str, *, status: int) -> HttpResponse:
 @require_POST
 @login_required
 def stop(request: HttpRequest, pk: int) -> HttpResponse:
-    run = get_object_or_404(Run.objects.of(request.user), pk=pk)
-    store.request_stop(request.user, run.pk)
+    run = get_object_or_404(Run.objects.of(_owner(request)), pk=pk)
+    store.request_stop(_owner(request), run.pk)
     return redirect("conversation", run.conversation_id)
 
 
@@ -109,15 +109,13 @@ def stop(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 def show_version(request: HttpRequest, pk: int) -> HttpResponse:
     """Shows another version of a question or an answer, with what followed it."""
-    row = get_object_or_404(Conversation.objects.of(request.user), pk=pk)
+    row = get_object_or_404(Conversation.objects.of(_owner(request)), pk=pk)
     message = get_object_or_404(Message, conversation=row, pk=_id(request.POST.get("message")) or 0)
     if row.runs.filter(status="running").exists():
         return _refused_version(request, row)
     Conversation.objects.filter(pk=row.pk).update(head=Tree(row.pk).newest_leaf(message.pk))
     question = message.pk if message.role == Message.Role.USER else message.parent_id
-    return redirect(
-        f"{reverse('conversation', args=[row.pk])}#turn-{question.pk if question else ''}"
-    )
+    return redirect(_at(row.pk, question))
 
 
 def _refused_version(request: HttpRequest, row: Conversation) -> HttpResponse:
@@ -132,7 +130,7 @@ def _refused_version(request: HttpRequest, row: Conversation) -> HttpResponse:
 @require_POST
 @login_required
 def rename(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(Conversation.objects.of(request.user), pk=pk)
+    row = get_object_or_404(Conversation.objects.of(_owner(request)), pk=pk)
     title = " ".join(request.POST.get("title", "").split())[:120]
     if title:
         Conversation.objects.filter(pk=row.pk).update(title=title)
@@ -142,7 +140,7 @@ def rename(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(Conversation.objects.of(request.user), pk=pk)
+    row = get_object_or_404(Conversation.objects.of(_owner(request)), pk=pk)
     row.delete()
     return redirect("home")
 
@@ -167,7 +165,7 @@ def source(request: HttpRequest, run: int, number: int) -> HttpResponse:
     """A source with the passages that were read: a page of its own, a card's inside, or, with
     `preview`, what one claim rests on."""
     row = get_object_or_404(
-        Source.objects.of(request.user).select_related("run__answer"), run=run, number=number
+        Source.objects.of(_owner(request)).select_related("run__answer"), run=run, number=number
     )
     claim = request.GET.get("claim", "")[:1_000]
     fragment = _wants_fragment(request)
@@ -191,7 +189,7 @@ def source(request: HttpRequest, run: int, number: int) -> HttpResponse:
 @login_required
 def document(request: HttpRequest, pk: int) -> HttpResponse:
     """A document of the person's library, as it was indexed."""
-    row = get_object_or_404(LibraryDocument.objects.visible_to(request.user), pk=pk)
+    row = get_object_or_404(LibraryDocument.objects.visible_to(_owner(request)), pk=pk)
     return render(request, "chat/document.html", _frame(request) | {"document": row})
 
 
@@ -217,8 +215,14 @@ def _frame(request: HttpRequest, row: Conversation | None = None) -> dict[str, A
     }
 
 
+def _owner(request: HttpRequest) -> User:
+    """Whoever is signed in: only pages that demand it ask."""
+    assert isinstance(request.user, User)
+    return request.user
+
+
 def _own_conversations(request: HttpRequest) -> QuerySet[Conversation]:
-    return Conversation.objects.of(request.user)
+    return Conversation.objects.of(_owner(request))
 
 
 def _wants_fragment(request: HttpRequest) -> bool:

@@ -14,7 +14,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import httpx
 from asgiref.sync import async_to_sync
-from channels.db import database_sync_to_async as in_database
 from django.conf import settings
 
 from chat import store
@@ -22,6 +21,8 @@ from chat.agent.limits import Limits
 from chat.agent.loop import Means, Turn
 from chat.agent.ports import ChatModel, SearchProvider
 from chat.agent.tools import Toolbox
+from chat.agent.values import Source
+from chat.database import in_database
 from chat.library.language import language_of
 from chat.models import Run
 from chat.providers.fetch import GuardedReader
@@ -63,7 +64,8 @@ class Prepared:
 
 
 async def prepare_run(run: Run) -> Prepared:
-    answer, sources = "", ()
+    answer = ""
+    sources: Sequence[Source] = ()
     if run.continues:
         answer, sources = await in_database(store.cut_answer)(run)
     recall = NewestMessages(run, max_messages=settings.LUMINA_HISTORY_MESSAGES)
@@ -244,10 +246,10 @@ class ZoneClock:
     """The machine's clock, in a person's zone."""
 
     def __init__(self, zone: str) -> None:
-        self._zone = ZoneInfo(zone)
+        self.zone = ZoneInfo(zone)
 
     def now(self) -> datetime:
-        return datetime.now(self._zone)
+        return datetime.now(self.zone)
 
     def monotonic(self) -> float:
         return time.monotonic()

@@ -6,8 +6,9 @@ import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-from channels.db import database_sync_to_async as in_database
 from django.db import DatabaseError
+
+from chat.database import in_database
 
 logger = logging.getLogger("lumina.server")
 

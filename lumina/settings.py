@@ -99,6 +99,10 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE = {
+    "sweep runs": {"task": "chat.tasks.sweep_runs", "schedule": 60.0},
+    "scan library": {"task": "chat.tasks.scan_library", "schedule": 600.0},
+}
 if not REDIS_URL:
     for _folder in ("queue", "control"):
         (CELERY_BROKER_DIR / _folder).mkdir(parents=True, exist_ok=True)

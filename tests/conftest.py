@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
+from django.conf import settings
 from django.db import connections
 
 from tests import lumina_server as servers
@@ -25,6 +27,7 @@ END_OTHER_SESSIONS = """
 
 def pytest_configure() -> None:
     GUARD.install()
+    Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)  # WhiteNoise warns without it
 
 
 @pytest.hookimpl(trylast=True)

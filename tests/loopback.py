@@ -47,7 +47,7 @@ class Guard:
         if rule is None or rule(arguments):
             return
         test = os.environ.get("PYTEST_CURRENT_TEST", "Something outside of any test")
-        attempt = f"{test} reached outside this machine: {event}{arguments[-4:]!r}"
+        attempt = f"{test} reached outside this machine: {event}{arguments!r}"
         self.attempts.append(attempt)
         raise ReachedOutsideError(attempt)
 
@@ -63,7 +63,7 @@ def _looks_up_inside(arguments: tuple) -> bool:
     """Writing an address in numbers asks nobody, so only names are refused."""
     host = arguments[0]
     name = host.decode() if isinstance(host, bytes) else host or ""
-    return name in LOOPBACK_NAMES or _parsed(name) is not None
+    return name in LOOPBACK_NAMES or _parsed(name) is not None or _is_old_number(name)
 
 
 def is_this_machine(host: str) -> bool:
@@ -71,6 +71,15 @@ def is_this_machine(host: str) -> bool:
     if isinstance(address, IPv6Address) and address.ipv4_mapped:
         address = address.ipv4_mapped
     return address.is_loopback if address else host in LOOPBACK_NAMES
+
+
+def _is_old_number(host: str) -> bool:
+    """Whether it is an address in one of the spellings of old, such as 0x7f.1 or 2130706433."""
+    try:
+        socket.inet_aton(host)
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def _parsed(host: str):

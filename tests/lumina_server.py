@@ -46,8 +46,8 @@ class Template:
         var = folder / "template"
         var.mkdir()
         env = {**clean_env(var), **OFFLINE, **own_services()}
-        for command in (["migrate", "-v", "0"], ["collectstatic", "--noinput"], ["prepare"]):
-            _manage(env, *command)
+        commands = ("migrate -v 0", "collectstatic --noinput -v 0", "prepare")
+        _run(env, "-m", "scripts.lib.commands", *commands)
         return cls(var, env)
 
     def copy(self, folder: Path) -> dict[str, str]:
@@ -111,7 +111,7 @@ class LuminaServer:
 
     def manage(self, *arguments: str) -> str:
         """What a manage.py command prints over this server's data. Raises ServerFailed."""
-        return _manage(self.env, *arguments)
+        return _run(self.env, "manage.py", *arguments)
 
     def sign_in_link(self) -> str:
         printed = self.manage("signin_link", "--base", self.url)
@@ -173,9 +173,9 @@ def _new_database(url: str, *, copied: bool = False) -> str:
     return urlsplit(url)._replace(path=f"/{name}").geturl()
 
 
-def _manage(env: Mapping[str, str], *arguments: str) -> str:
-    command = [sys.executable, "manage.py", *arguments]
+def _run(env: Mapping[str, str], *arguments: str) -> str:
+    command = [sys.executable, *arguments]
     done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise ServerFailed(f"manage.py {' '.join(arguments)}:\n{done.stdout}{done.stderr}")
+        raise ServerFailed(f"{' '.join(arguments)}:\n{done.stdout}{done.stderr}")
     return done.stdout

@@ -7,6 +7,7 @@ import secrets
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from chat.models import SignInLink, User
@@ -54,7 +55,7 @@ def use(token: str) -> User | None:
         return link.user if moved == 1 else None
 
 
-def _open_links(token: str):
+def _open_links(token: str) -> QuerySet[SignInLink]:
     return SignInLink.objects.filter(
         token_hash=_hash(token),
         used_at=None,

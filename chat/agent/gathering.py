@@ -42,11 +42,11 @@ class Gatherer:
         found and the tool messages for the model: one for each call, whatever became of it."""
         requests = [self._request(call, index) for index, call in enumerate(calls)]
         running = [request for request in requests if isinstance(request, Request)]
-        for request in running:
-            yield ToolStarted(request.call.id, request.call.name, request.subject)
+        for one in running:
+            yield ToolStarted(one.call.id, one.call.name, one.subject)
         replies: dict[int, Reply] = {}
         began = self._clock.monotonic()
-        jobs = [self._toolbox.answer(request) for request in running]
+        jobs = [self._toolbox.answer(one) for one in running]
         async with aclosing(
             gathered(jobs, stop=self._stop, seconds_left=self._meter.seconds_left)
         ) as done:

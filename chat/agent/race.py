@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -56,14 +56,13 @@ async def gathered(
     open_tasks = set(tasks)
     try:
         while open_tasks:
-            done, _ = await asyncio.wait(
-                {*open_tasks, halt}, timeout=seconds_left(), return_when=asyncio.FIRST_COMPLETED
-            )
-            if halt in done or stop.is_set():
+            await _wait([*open_tasks, halt], seconds_left())
+            done = {task for task in open_tasks if task.done()}
+            if halt.done() or stop.is_set():
                 raise Stopped
             if not done:
                 raise OutOfTime
-            for task in sorted(done & open_tasks, key=tasks.__getitem__):
+            for task in sorted(done, key=tasks.__getitem__):
                 open_tasks.discard(task)
                 yield tasks[task], task.result()
     finally:
@@ -71,6 +70,11 @@ async def gathered(
         for task in open_tasks:
             task.cancel()
         await asyncio.gather(*open_tasks, return_exceptions=True)
+
+
+async def _wait(work: Sequence[asyncio.Future[Any]], seconds: float) -> None:
+    """Until the first is done, or the time is over."""
+    await asyncio.wait(work, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
 
 
 async def _next(stream: AsyncIterator[Item]) -> Item:
@@ -86,7 +90,7 @@ async def _first(
     """Waits for the step. When Stop or the deadline comes first, ends it and raises."""
     left = seconds_left()
     if not (stop.is_set() or left <= 0):
-        await asyncio.wait({step, halt}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        await _wait([step, halt], left)
     if step.done() and not stop.is_set():
         return
     step.cancel()

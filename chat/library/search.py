@@ -30,7 +30,7 @@ _MAX_QUERY_TERMS = 200
 Version = tuple[tuple[int, datetime | None], ...]
 
 
-class _Bm25(BM25Okapi):  # type: ignore[misc]
+class _Bm25(BM25Okapi):
     """With an IDF that is never negative: in a small library the original's can be, and then a
     passage without the term outranks those with it. Source: Robertson and Zaragoza 2009, Lucene."""
 

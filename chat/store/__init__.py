@@ -13,8 +13,8 @@ from chat.store.events import (
     keep_sources,
     read_events,
     request_stop,
-    stop_requested,
     text_so_far,
+    to_stop,
 )
 from chat.store.reading import (
     clean_history,
@@ -48,8 +48,8 @@ __all__ = [
     "run_with_parts",
     "runs_after",
     "sources_of",
-    "stop_requested",
     "sweep_all",
     "sweep_conversation",
     "text_so_far",
+    "to_stop",
 ]

@@ -128,7 +128,7 @@ def own_conversation(owner: User, pk: int) -> Conversation:
 def _own_message(owner: User, pk: int | None, role: str) -> Message:
     found = (
         Message.objects.of(owner)
-        .filter(pk=pk, role=role)
+        .filter(pk=pk or 0, role=role)
         .select_related("conversation", "parent")
         .first()
     )

@@ -52,16 +52,17 @@ def read_events(run_id: int, after: int = 0) -> list[dict[str, Any]]:
     return [as_event(row) for row in RunEvent.objects.filter(run_id=run_id, seq__gt=after)]
 
 
-def beat(run_id: int) -> bool:
-    """Shows that the run is alive; says whether it has to stop."""
-    Run.objects.filter(pk=run_id, status=RunStatus.RUNNING).update(heartbeat_at=timezone.now())
-    return stop_requested(run_id)
+def beat(run_ids: Sequence[int]) -> None:
+    """Shows that these runs are alive."""
+    runs = Run.objects.filter(pk__in=run_ids, status=RunStatus.RUNNING)
+    runs.update(heartbeat_at=timezone.now())
 
 
-def stop_requested(run_id: int) -> bool:
-    """Whether the person asked to stop, or the run is no longer there to go on."""
-    going = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING, stop_requested=False)
-    return not going.exists()
+def to_stop(run_ids: Sequence[int]) -> list[int]:
+    """Those that somebody asked to stop, or that are no longer there to go on."""
+    going = Run.objects.filter(pk__in=run_ids, status=RunStatus.RUNNING, stop_requested=False)
+    left = set(going.values_list("pk", flat=True))
+    return [run_id for run_id in run_ids if run_id not in left]
 
 
 def request_stop(owner: User, run_id: int) -> bool:

@@ -41,11 +41,8 @@ def clean_history(run: Run, newest: int) -> tuple[list[values.Message], int]:
     """The newest clean messages before the run's question on its path, oldest first, and how
     many there are in all. Empty ones do not count: nothing was said."""
     path = tree.path_ids(run.conversation_id, run.question.parent_id)
-    rows = dict(
-        Message.objects.filter(conversation_id=run.conversation_id, pk__in=path)
-        .exclude(model_text="")
-        .values_list("pk", "role")
-    )
+    said = Message.objects.filter(conversation_id=run.conversation_id).exclude(model_text="")
+    rows = dict(said.values_list("pk", "role"))
     spoken = [pk for pk in path if pk in rows]
     wanted = spoken[-newest:] if newest else []
     texts = dict(Message.objects.filter(pk__in=wanted).values_list("pk", "model_text"))

@@ -6,7 +6,7 @@ import argparse
 import hashlib
 import json
 import os
-import re
+import shlex
 import subprocess
 import sys
 import time
@@ -37,7 +37,6 @@ def main(arguments: list[str]) -> int:
         with _only_one(var) as card:
             python = environment.ensure(steps, environment.RUNTIME)
             house = House(python, var, options.host, steps, signals)
-            house.prepare()
             house.run(card, options.port, open_browser=not options.no_browser)
     except StopRequested:
         steps.say("Stopped before Lumina was up.")
@@ -107,28 +106,20 @@ class House:
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self.env = {**os.environ, "LUMINA_VAR": str(var), "LUMINA_BIND": host}
 
-    def prepare(self) -> None:
-        """Database, static files, owner and sample library, as far as they are not in order."""
-        self._manage("Bringing the database up to date", "migrate", "-v", "0")
-        digest = _static_digest()
-        stamp = self.var / "static.sha256"
-        if not (stamp.exists() and stamp.read_text() == digest):
-            self._manage("Collecting static files", "collectstatic", "--noinput", "--clear")
-            stamp.write_text(digest)
-        if said := self._manage("Preparing the library", "prepare"):
-            self.steps.say(said)
-
-    def _manage(self, title: str, *arguments: str) -> str:
-        command: list[str | Path] = [self.python, "manage.py", *arguments]
-        return self.steps.run(title, command, env=self.env).strip()
-
     def run(self, card: Path, port: int, *, open_browser: bool) -> None:
         """Serve until a person stops it. Raises CannotRun when the server ends by itself."""
         try:
-            url = self._start_server(port)
+            with ports.listen(self.host, port) as listener:
+                found = listener.getsockname()[1]
+                if found != port != 0:
+                    self.steps.say(f"Port {port} is taken; using {found}.")
+                url = ports.base_url(self.host, found)
+                link = self._prepare(url)
+                self._start_server(listener.fileno())
             worker = Worker(self, url)
-            self._welcome(url, open_browser)
+            self._wait_for_answer(url)
             card.write_text(json.dumps({"pid": os.getpid(), "url": url}))
+            self._welcome(url, link, open_browser)
             while True:
                 self._check_server()
                 worker.watch(time.monotonic())
@@ -139,18 +130,31 @@ class House:
             self._stop()
         self.steps.say("Stopped.")
 
-    def _start_server(self, port: int) -> str:
-        with ports.listen(self.host, port) as listener:
-            found = listener.getsockname()[1]
-            if found != port != 0:
-                self.steps.say(f"Port {port} is taken; using {found}.")
-            command: list[str | Path] = [self.python, "-m", "scripts.lib.serve"]
-            descriptor = listener.fileno()
-            self.start("server", [*command, str(descriptor)], pass_fds=[descriptor])
-        return ports.base_url(self.host, found)
+    def _prepare(self, url: str) -> str:
+        """Bring the data in order and return a sign-in link."""
+        digest = _static_digest()
+        stamp = self.var / "static.sha256"
+        current = stamp.exists() and stamp.read_text() == digest
+        static = [] if current else ["collectstatic --noinput --clear -v 0"]
+        link = shlex.join(["signin_link", "--base", url])
+        commands = ["migrate -v 0", *static, "prepare", link]
+        printed = self.steps.run(
+            "Getting database, static files and library ready",
+            [self.python, "-m", "scripts.lib.commands", *commands],
+            env=self.env,
+        )
+        stamp.write_text(digest)
+        said, _, link = printed.strip().rpartition("\n")
+        if said:
+            self.steps.say(said)
+        return link
+
+    def _start_server(self, descriptor: int) -> None:
+        command = [self.python, "-m", "scripts.lib.serve", str(descriptor)]
+        self.start("server", command, pass_fds=[descriptor])
 
     def start(
-        self, name: str, command: list[str | Path], pass_fds: Sequence[int] = ()
+        self, name: str, command: Sequence[str | Path], pass_fds: Sequence[int] = ()
     ) -> subprocess.Popen[bytes]:
         """Start a part of the house; its output goes to a log of its own, the last one is kept."""
         log = self.log(name)
@@ -182,10 +186,7 @@ class House:
         if server.poll() is not None:
             raise CannotRun(f"The server ended by itself ({_how(server)}). {self.end_of('server')}")
 
-    def _welcome(self, url: str, open_browser: bool) -> None:
-        """Print the sign-in link, made while the server is still coming up."""
-        printed = self._manage("Making a sign-in link", "signin_link", "--base", url)
-        link = re.search(r"https?://\S+", printed)
+    def _wait_for_answer(self, url: str) -> None:
         deadline = time.monotonic() + START_SECONDS
         while not ports.answers(url):
             self._check_server()
@@ -194,12 +195,15 @@ class House:
                     f"The server gave no answer in {START_SECONDS:.0f} s. {self.end_of('server')}"
                 )
             self.signals.pause(0.1)
-        self.steps.say(f"\nLumina runs at {url}/")
-        if link:
-            self.steps.say(f"Sign in with this link, once, within 15 minutes:\n  {link.group()}")
-        self.steps.say(f"Logs are in {self.logs}. Ctrl-C stops everything.\n")
-        if link and open_browser:
-            self._open_browser(link.group())
+
+    def _welcome(self, url: str, link: str, open_browser: bool) -> None:
+        self.steps.say(
+            f"\nLumina runs at {url}/\n"
+            f"Sign in with this link, once, within 15 minutes:\n  {link}\n"
+            f"Logs are in {self.logs}. Ctrl-C stops everything.\n"
+        )
+        if open_browser:
+            self._open_browser(link)
 
     def _open_browser(self, link: str) -> None:
         if sys.platform == "linux" and not {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ):

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from scripts.lib.steps import ROOT
 from tests.loopback import is_this_machine
+from tests.lumina_server import LuminaServer
 
 SCREENSHOTS = ROOT / "var" / "screenshots"
 ARGUMENTS = [
@@ -108,6 +109,13 @@ def new_context(
 @pytest.fixture
 def page(new_context: Callable[..., BrowserContext]) -> Page:
     return new_context().new_page()
+
+
+def sign_in(page: Page, server: LuminaServer) -> None:
+    """Go in as the owner, as a person does: open the link, confirm, arrive at the first page."""
+    page.goto(server.sign_in_link())
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"{server.url}/")
 
 
 def _photograph(contexts: list[BrowserContext], test: str) -> None:

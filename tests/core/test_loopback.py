@@ -46,6 +46,11 @@ def test_a_name_is_not_looked_up(forgiven):
         socket.getaddrinfo("lumina.example", 443)
 
 
+@pytest.mark.parametrize("number", ["192.0.2.1", "2001:db8::1", "2130706433", "0x7f.1", "10.1"])
+def test_a_number_is_read_without_asking_anyone(number):
+    assert socket.getaddrinfo(number, 443)
+
+
 async def test_asyncio_is_refused_too(forgiven):
     with pytest.raises(ReachedOutsideError):
         await asyncio.open_connection("192.0.2.1", 80)

@@ -85,6 +85,18 @@ from tests.servers.model_script import (
 __all__ = ["ModelServer", "Recorded", "Turn", "call", "cut_up", "fail", "last_user_text", "say"]
 
 
+class _NotedProtocol(asyncio.StreamReaderProtocol):
+    """Keeps an eye on its connection, so that one which has just been accepted is closed too."""
+
+    def __init__(self, connections: set[asyncio.BaseTransport], accept: Any) -> None:
+        super().__init__(asyncio.StreamReader(), accept)
+        self._connections = connections
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._connections.add(transport)
+        super().connection_made(transport)
+
+
 @dataclass(slots=True)
 class Recorded:
     """One request. Times are `time.monotonic()`; `left_at` is set if the client left early."""
@@ -169,7 +181,10 @@ class ModelServer:
         self._loop = asyncio.get_running_loop()
         self._closing = asyncio.Event()
         self._exchanges: set[asyncio.Task[None]] = set()
-        server = await asyncio.start_server(self._accept, self._host, self._port)
+        connections: set[asyncio.BaseTransport] = set()
+        server = await self._loop.create_server(
+            lambda: _NotedProtocol(connections, self._accept), self._host, self._port
+        )
         self._port = server.sockets[0].getsockname()[1]
         ready.set()
         await self._closing.wait()
@@ -177,6 +192,9 @@ class ModelServer:
         for exchange in self._exchanges:
             exchange.cancel()
         await asyncio.gather(*self._exchanges, return_exceptions=True)
+        while connections:
+            connections.pop().close()
+            await asyncio.sleep(0.01)
 
     def run_until_interrupted(self) -> None:
         """Serve in this thread, for the process of its own."""

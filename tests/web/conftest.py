@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
-from channels.db import database_sync_to_async as in_database
 from channels.testing import WebsocketCommunicator
 from django.conf import settings as django_settings
 from django.test import Client
 
+from chat.database import in_database
 from chat.models import Run, User
 from chat.store import Ask, begin_run
 from tests.servers.model_server import ModelServer

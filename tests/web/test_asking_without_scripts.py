@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
-from channels.db import database_sync_to_async as in_database
 from django.test import AsyncClient
 
+from chat.database import in_database
 from chat.models import Conversation, Run
 from tests.servers.model_script import say
 from tests.web.conftest import begun

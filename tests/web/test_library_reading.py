@@ -104,6 +104,7 @@ class TestReading:
             ("a.txt", b" \n ", "holds no text"),
             ("a.md", b"---\ntitle: x\n---\n", "holds no text"),
             ("a.html", b"", "holds no text"),
+            ("a.html", b"<html", "holds no text"),
             ("a.html", b"<html><script>x</script></html>", "holds no text"),
         ],
     )

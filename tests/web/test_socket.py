@@ -8,9 +8,9 @@ import time
 from typing import Any
 
 import pytest
-from channels.db import database_sync_to_async as in_database
 
 from chat import store
+from chat.database import in_database
 from chat.models import Conversation, Message, Run, RunEvent
 from tests.servers.model_script import call, say
 from tests.web.conftest import begun, until

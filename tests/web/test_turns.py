@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 import pytest
-from channels.db import database_sync_to_async as in_database
 
+from chat.database import in_database
 from chat.importing import import_conversation
 from chat.library import ensure_sample_library
 from chat.models import Citation, Conversation, Message, Run, Source
@@ -304,3 +304,36 @@ async def test_a_stranger_cannot_build_on_messages_of_others(
     assert (await other.until("refused"))[-1]["code"] == "unknown"
     assert await in_database(Message.objects.count)() == 2
     assert await in_database(Conversation.objects.count)() == 1
+
+
+async def test_a_server_without_tools_searches_all_the_same(page_of, alice, model, library) -> None:
+    written = '{"name": "search_library", "arguments": {"query": "why does ice float"}}'
+    server = model([say(written, pieces=5), say("Ice is less dense [1].")], refuses=["tools"])
+    page = await page_of(alice)
+    heard = await page.ask()
+    run = await last_run()
+    assert (run.status, run.answer.text) == ("complete", "Ice is less dense [1].")
+    assert await in_database(Citation.objects.filter(answer=run.answer).count)() == 1
+    system, *_, result = server.requests[-1].body["messages"]
+    assert "search_library" in system["content"]
+    assert result["role"] == "user"
+    assert "less dense than liquid water" in result["content"]
+    assert "arguments" not in json.dumps([message.get("puts") for message in heard])
+
+
+async def test_today_is_the_day_of_whoever_asks(page_of, alice, model, monkeypatch) -> None:
+    from datetime import UTC, datetime
+    from zoneinfo import ZoneInfo
+
+    from chat import wiring
+
+    evening = datetime(2026, 4, 1, 3, 30, tzinfo=UTC)
+    los_angeles = ZoneInfo("America/Los_Angeles")
+    monkeypatch.setattr(wiring.ZoneClock, "now", lambda clock: evening.astimezone(clock.zone))
+    server = model([say("Fine."), say("Fine.")])
+    page = await page_of(alice)
+    await page.ask("What day is it?", time_zone=los_angeles.key)
+    sent = server.requests[0].body["messages"][-1]["content"]
+    assert "Tuesday 2026-03-31 20:30 (America/Los_Angeles, UTC-07:00)" in sent
+    await page.ask("And now?", client_id="c-2", time_zone="Mars/Olympus")
+    assert "Wednesday 2026-04-01 03:30 (UTC, UTC+00:00)" in json.dumps(server.requests[1].body)

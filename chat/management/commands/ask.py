@@ -8,12 +8,12 @@ import secrets
 import signal
 from typing import Any
 
-from channels.db import database_sync_to_async as in_database
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chat import store
 from chat.accounts.links import the_owner
 from chat.answers import answer_json
+from chat.database import in_database
 from chat.forms import AskForm
 from chat.hub import hub
 from chat.models import Run

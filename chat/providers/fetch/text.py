@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 import httpx
 import trafilatura
+from lxml.etree import ParserError
 from lxml.html import HTMLParser, document_fromstring
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
@@ -130,7 +131,11 @@ def html_title_and_language(html: str) -> tuple[str, str]:
 
 def _tree(html: str) -> Any:
     # As bytes, because the parser refuses a string that declares its own encoding.
-    return document_fromstring(html.encode(), parser=HTMLParser(encoding="utf-8"))
+    try:
+        return document_fromstring(html.encode(), parser=HTMLParser(encoding="utf-8"))
+    except ParserError:
+        # Tags alone, none of them closed: a page without content.
+        return document_fromstring("<html><body></body></html>")
 
 
 def _html_title(tree: Any) -> str:

@@ -37,7 +37,13 @@ from chat.providers.models.openai_errors import (
     from_fault,
     is_broken_connection,
 )
-from chat.providers.models.openai_messages import CallPieces, chat_messages, chat_tools, field
+from chat.providers.models.openai_messages import (
+    CallPieces,
+    chat_messages,
+    chat_tools,
+    field,
+    told_messages,
+)
 
 logger = logging.getLogger("lumina.models")
 
@@ -151,7 +157,9 @@ class OpenAICompatibleModel:
         limit = "max_completion_tokens" if "max_tokens" in self._lacks else "max_tokens"
         request: dict[str, Any] = {
             "model": self._model,
-            "messages": chat_messages(messages, with_tools=self.accepts_tools),
+            "messages": (
+                chat_messages(messages) if self.accepts_tools else told_messages(messages, tools)
+            ),
             limit: max_tokens,
         }
         if "stream_options" not in self._lacks:

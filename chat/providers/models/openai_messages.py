@@ -10,12 +10,29 @@ from typing import Any
 
 from chat.agent.arguments import parse_arguments
 from chat.agent.errors import ToolError
+from chat.agent.prompts import wording
 from chat.agent.values import Message, ToolCall, ToolSpec
 
 
-def chat_messages(messages: Sequence[Message], *, with_tools: bool) -> list[dict[str, Any]]:
-    """Without tools, calls and their results are told as text: such a server drops them."""
-    return [_with_tools(m) if with_tools else _as_told(m) for m in _folded(messages)]
+def chat_messages(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    return [_with_tools(message) for message in _folded(messages)]
+
+
+def told_messages(messages: Sequence[Message], tools: Sequence[ToolSpec]) -> list[dict[str, Any]]:
+    """For a server that takes no tools: they are described in the system text, and their calls
+    and results are told as text. A call that the model then writes as text is one all the same."""
+    first, *rest = _folded(messages)
+    if tools:
+        told = "\n".join(_described(tool) for tool in tools)
+        first = replace(
+            first, text=f"{first.text}\n\n{wording('tools_as_text').replace('{tools}', told)}"
+        )
+    return [_as_told(message) for message in (first, *rest)]
+
+
+def _described(tool: ToolSpec) -> str:
+    arguments = ", ".join(tool.parameters.get("properties", {}))
+    return f"- `{tool.name}` ({arguments}): {tool.description}"
 
 
 def _folded(messages: Sequence[Message]) -> list[Message]:
@@ -79,8 +96,15 @@ def _as_told(message: Message) -> dict[str, Any]:
     text = _sendable(message.text)
     if message.role == "tool":
         return {"role": "user", "content": f"The tool found:\n{text}"}
-    asked = [f"(Used {call.name}: {call.arguments})" for call in message.tool_calls]
+    asked = [_sendable(_written(call)) for call in message.tool_calls]
     return {"role": message.role, "content": "\n".join(part for part in (text, *asked) if part)}
+
+
+def _written(call: ToolCall) -> str:
+    """A call as the model has written it, or would have."""
+    function = _call(call)["function"]
+    arguments = json.loads(function["arguments"])
+    return json.dumps({"name": function["name"], "arguments": arguments}, ensure_ascii=False)
 
 
 def _sendable(text: str) -> str:
