@@ -46,7 +46,7 @@ def is_direct(found: Scored) -> bool:
 
 def choose(question: Question, ranked: Sequence[Scored]) -> Chosen | None:
     """None if no sentence is worth showing."""
-    shown = [found for found in ranked if found.coverage >= _INDIRECT and found.matched]
+    shown = [found for found in ranked if _is_worth_showing(found)]
     if not shown:
         return None
     best = shown[0]
@@ -57,6 +57,11 @@ def choose(question: Question, ranked: Sequence[Scored]) -> Chosen | None:
     lead, overtaken = matter[0], tuple(matter[1:])
     differ = any(_figures_differ(lead, other) for other in overtaken)
     return Chosen(lead, overtaken, _more(question, matter, shown), differ, direct)
+
+
+def _is_worth_showing(found: Scored) -> bool:
+    """Without the name that was asked about, a sentence must hold all the more of the rest."""
+    return bool(found.matched) and found.coverage >= (_INDIRECT if found.has_names else _DIRECT)
 
 
 def _newest_first(found: Scored) -> int:
@@ -130,6 +135,7 @@ class Words:
     def __init__(self, code: str) -> None:
         self.code = code if code in FULLY_KNOWN else "en"
         self._known = language(self.code)
+        self.space, self.comma = (" ", ", ") if self._known.spaced else ("", "、")
 
     def say(self, key: str, **values: str) -> str:
         return str(self._known.section("wording")[key]).format(**values)
@@ -174,7 +180,9 @@ def _disagreement(speak: Words, chosen: Chosen) -> str:
     key = "newer_first"
     if chosen.figures_differ:
         key = "differ" if dated else "differ_undated"
-    return " ".join([speak.say(key), *(_overtaken(speak, found) for found in chosen.overtaken)])
+    return speak.space.join(
+        [speak.say(key), *(_overtaken(speak, found) for found in chosen.overtaken)]
+    )
 
 
 def _overtaken(speak: Words, found: Scored) -> str:
@@ -189,7 +197,7 @@ def nothing_found_text(
 ) -> str:
     """`places` are keys of the wording; `reasons` say for each provider why it gave nothing."""
     speak = Words(question.language)
-    where = ", ".join(speak.say(place) for place in places)
+    where = speak.comma.join(speak.say(place) for place in places)
     sentences = [
         speak.say("nothing"),
         speak.say("looked_in", places=where) if where else speak.say("nowhere"),
@@ -198,7 +206,7 @@ def nothing_found_text(
         told = "; ".join(f"{_prose(who)}: {_prose(why)}" for who, why in reasons.items())
         sentences.append(speak.say("passed_over", reasons=told))
     sentences.append(speak.say("advice"))
-    return _finished(speak, [" ".join(sentences)], [])
+    return _finished(speak, [speak.space.join(sentences)], [])
 
 
 def earlier_text(question: Question, chosen: Chosen) -> str:

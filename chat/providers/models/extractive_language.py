@@ -133,13 +133,18 @@ def words(text: str) -> list[str]:
     return _TOKEN.findall(folded(text))
 
 
+def is_spaceless(word: str) -> bool:
+    """Whether it is a run of a script that writes no spaces."""
+    return _SPACELESS_TOKEN.match(word) is not None
+
+
 def terms(text: str, code: str) -> list[str]:
     """Search terms in order: stems, and characters and their pairs where no spaces are written."""
     return [term for word in words(text) for term in _terms_of(word, code)]
 
 
 def _terms_of(word: str, code: str) -> Sequence[str]:
-    if not _SPACELESS_TOKEN.match(word):
+    if not is_spaceless(word):
         return (stem(word, code),)
     pairs = [word[i : i + 2] for i in range(len(word) - 1)]
     return [*(character for character in word if _KANJI.match(character)), *pairs]
@@ -202,7 +207,7 @@ def _names(question: str) -> set[str]:
 
 def _weight_of_script(term: str) -> float:
     """How much a term says by its script: a pair of hiragana is mostly grammar."""
-    if not _SPACELESS_TOKEN.match(term):
+    if not is_spaceless(term):
         return 1.0
     if len(term) == 1:
         return 0.5

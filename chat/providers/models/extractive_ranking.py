@@ -39,7 +39,7 @@ _BACKGROUND = 0.6
 # By what is asked for: the gain of having it, and what is left of a sentence without it.
 _FITNESS = {"meaning": (0.2, 0.95), "place": (0.6, 0.8)}
 _DEFAULT_FITNESS = (0.6, 0.75)
-_PLAIN_TO_SEE, _NEARLY_ALL = frozenset({"time", "amount"}), 0.85
+_NEARLY_ALL = 0.85
 _OTHER_LANGUAGE, _VAGUE, _FRAGMENT = 0.5, 0.85, 0.6
 # Only to decide between near equals: shorter, first in its passage, says what is so and not what
 # is not, begins with what was asked about.
@@ -160,7 +160,7 @@ class _Ranking:
     def _score(self, one: Candidate, before: Candidate | None) -> Scored:
         held = {term: self._held(term, one, before) for term in self.weights}
         fitness = fit(self.question.asked, one.text, one.language, self.question.words)
-        kind, total = self.question.asked.kind, sum(self.weights.values())
+        total = sum(self.weights.values())
         share = sum(self.weights[term] * held[term] for term in held) / total if total else 0.0
         coverage = share * self.known_share
         has_names = all(self._is_near(name, one, before) for name in self.names)
@@ -172,7 +172,16 @@ class _Ranking:
             frozenset(term for term in held if self._strength(term, one.terms)),
             has_names,
             fitness,
-            fitness > 0 or coverage >= _NEARLY_ALL or kind not in _PLAIN_TO_SEE,
+            self._has_kind(fitness, coverage),
+        )
+
+    def _has_kind(self, fitness: float, coverage: float) -> bool:
+        """An amount is plain to see; a time can be told in words that we do not know."""
+        kind = self.question.asked.kind
+        return (
+            fitness > 0
+            or kind not in {"time", "amount"}
+            or (kind == "time" and coverage >= _NEARLY_ALL)
         )
 
     def _is_near(self, term: str, one: Candidate, before: Candidate | None) -> bool:

@@ -47,14 +47,14 @@ class Turn:
 
 def read_turn(messages: Sequence[Message]) -> Turn:
     asked_at, written = _place_of_question(messages)
-    text = messages[asked_at].text if asked_at >= 0 else ""
+    text = _shortened(messages[asked_at].text) if asked_at >= 0 else ""
     earlier = [message.text for message in messages[: max(asked_at, 0)] if message.role == "user"]
     background = _background(text, earlier)
     calls = [call for message in messages[asked_at + 1 :] for call in message.tool_calls]
     results = [_result(message.text) for message in messages if message.role == "tool"]
     return Turn(
         question=Question(text, background),
-        query=" ".join(filter(None, (background, _shortened(text)))),
+        query=" ".join(filter(None, (background, text))),
         written=written,
         tried=tuple(call.name for call in calls),
         passages=tuple(dict.fromkeys(p for result in results for p in _passages(result))),
@@ -114,10 +114,11 @@ def _shortened(text: str) -> str:
         return ""
     if len(plain) <= _MAX_QUERY_CHARS:
         return plain
-    asking = _ASKING_SENTENCE.findall(plain[-_MAX_LOOKED_AT_CHARS:])
-    if asking:
-        return str(asking[-1]).strip()
-    informative = informative_words(plain, language_of(plain))
+    code = language_of(plain)
+    for asking in reversed(_ASKING_SENTENCE.findall(plain[-_MAX_LOOKED_AT_CHARS:])):
+        if informative_words(asking, code):
+            return str(asking).strip()
+    informative = informative_words(plain, code)
     distinct = dict.fromkeys(word for word in words(plain) if word in informative)
     return " ".join(list(distinct)[:_MAX_QUERY_WORDS])[:_MAX_QUERY_CHARS].strip()
 
