@@ -130,7 +130,12 @@ class LuminaConversation extends HTMLElement {
       if (fields[name]) message[name] = fields[name];
     }
     const isQuestion = !message.edits && !message.regenerates && !message.continues;
-    if (isQuestion && this.dataset.conversation) message.conversation = this.dataset.conversation;
+    if (isQuestion && this.dataset.conversation) {
+      message.conversation = this.dataset.conversation;
+      // What the page shows is what the model will see, whichever version another tab has chosen.
+      const last = [...this.#turns.querySelectorAll(".turn[data-question]")].at(-1)?.dataset;
+      if (last) message.after = last.answer || last.question;
+    }
     return message;
   }
 
