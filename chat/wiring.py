@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -214,6 +215,12 @@ def services() -> Services:
     if loop not in _services:
         _services[loop] = Services()
     return _services[loop]
+
+
+async def warm_up() -> None:
+    """Does beside the server's start what the first question would wait for."""
+    await asyncio.to_thread(import_module, "chat.providers.models.openai_compatible")
+    await services().model()
 
 
 async def close_services() -> None:
