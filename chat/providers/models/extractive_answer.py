@@ -12,8 +12,7 @@ from chat.providers.models.extractive_language import (
     informative_words,
     language,
     language_of,
-    stem,
-    terms,
+    subject_terms,
 )
 from chat.providers.models.extractive_questions import differing
 from chat.providers.models.extractive_ranking import Question, Scored
@@ -23,7 +22,7 @@ _DIRECT, _INDIRECT = 0.55, 0.4
 _RIVAL, _RIVAL_WITH_OTHER_FIGURES = 0.85, 0.6
 _MORE, _MORE_COVERAGE, _NEAR_DUPLICATE = 0.5, 0.6, 0.6
 _MAX_MORE, _MAX_MORE_OF_A_FACT, _MAX_OF_A_SOURCE = 5, 3, 3
-_FACTS = frozenset({"time", "amount", "person", "place", "name"})
+_FACTS = frozenset({"colour", "time", "amount", "person", "place", "name"})
 _MAX_FOLLOW_UPS, _MAX_TITLE_CHARS = 3, 100
 _SITE_NAME = re.compile(r"\s+[|–—-]\s+[^|–—]{2,40}$")
 _UNSAFE_IN_PROSE = re.compile(r"[<>`*_\[\]【】\\|#$\x00-\x1f\x7f]+")
@@ -83,12 +82,21 @@ def _rivals(best: Scored, shown: Sequence[Scored]) -> list[Scored]:
 def _is_rival(best: Scored, other: Scored) -> bool:
     if other.candidate.language != best.candidate.language or not is_direct(other):
         return False
-    if not other.matched >= best.matched or _says_the_same(best, other):
+    if not other.matched >= best.matched or not _share_a_subject(best, other):
+        return False
+    if _says_the_same(best, other):
         return False
     if _figures_differ(best, other):
         return other.score >= _RIVAL_WITH_OTHER_FIGURES * best.score
     dates = {found.candidate.passage.published for found in (best, other)}
     return None not in dates and len(dates) == 2 and other.score >= _RIVAL * best.score
+
+
+def _share_a_subject(one: Scored, other: Scored) -> bool:
+    """Whether the titles of their sources have a word in common that says something."""
+    code = one.candidate.language
+    ours, theirs = (subject_terms(found.candidate.passage.title, code) for found in (one, other))
+    return not ours.isdisjoint(theirs)
 
 
 def _says_the_same(one: Scored, other: Scored) -> bool:
@@ -239,14 +247,13 @@ def follow_ups(question: Question, ranked: Sequence[Scored], used: Set[int]) -> 
     Only such as share a word with the question or with the sentence that came first.
     """
     speak, code = Words(question.language), question.language
-    near = question.words | informative_words(ranked[0].candidate.text, code)
-    stems = {stem(word, code) for word in near}
+    near = subject_terms(f"{question.text}\n{ranked[0].candidate.text}", code)
     others = [one.candidate for one in ranked if one.candidate.passage.number not in used]
     asking = [one.candidate.heading for one in ranked if _as_question(speak, one.candidate.heading)]
     found: dict[str, None] = {}
     for title in [*asking, *(one.passage.title for one in others)]:
         plain = _SITE_NAME.sub("", " ".join(title.split()))
-        if _is_worth_asking(question, plain) and not stems.isdisjoint(terms(plain, code)):
+        if _is_worth_asking(question, plain) and not near.isdisjoint(subject_terms(plain, code)):
             found[_as_question(speak, plain) or speak.say("about", title=plain)] = None
     return list(found)[:_MAX_FOLLOW_UPS]
 

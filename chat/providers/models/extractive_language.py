@@ -45,7 +45,7 @@ _UNACCENTED = {ord("ё"): "е"} | {
     for code in (*range(0xC0, 0x250), *range(0x386, 0x3CF))
 }
 _SAMPLE_CHARS = 4000
-_MEASURE, _NAME = 0.6, 1.5
+_MEASURE, _NAME, _SUBJECT = 0.6, 1.5, 0.5
 _own = threading.local()
 
 FULLY_KNOWN = ("en", "es", "de", "fr", "ja", "ru")
@@ -183,6 +183,12 @@ def informative_terms(question: str, code: str, as_code: str) -> dict[str, float
                 weight = emphasis * _weight_of_script(term)
                 weights[term] = max(weight, weights.get(term, 0.0))
     return weights
+
+
+def subject_terms(text: str, code: str) -> frozenset[str]:
+    """The terms that alone can say what a title is about."""
+    weights = informative_terms(text, code, code)
+    return frozenset(term for term, weight in weights.items() if weight >= _SUBJECT)
 
 
 def measure_terms(question: str, code: str, as_code: str) -> frozenset[str]:

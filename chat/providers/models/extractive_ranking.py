@@ -40,7 +40,7 @@ _BACKGROUND = 0.6
 _FITNESS = {"meaning": (0.2, 0.95), "place": (0.6, 0.8)}
 _DEFAULT_FITNESS = (0.6, 0.75)
 _NEARLY_ALL = 0.85
-_OTHER_LANGUAGE, _VAGUE, _FRAGMENT = 0.5, 0.85, 0.6
+_OTHER_LANGUAGE, _NAMELESS, _VAGUE, _FRAGMENT = 0.5, 0.8, 0.9, 0.6
 # Only to decide between near equals: shorter, first in its passage, says what is so and not what
 # is not, begins with what was asked about.
 _PER_TERM, _FIRST, _NEGATIVE, _OPENING = 0.001, 0.005, 0.97, 0.02
@@ -167,7 +167,7 @@ class _Ranking:
         score = coverage * self._suits(fitness) * self._stands(one) * self._opens_with_it(one)
         return Scored(
             one,
-            score,
+            score if has_names else score * _NAMELESS,
             coverage,
             frozenset(term for term in held if self._strength(term, one.terms)),
             has_names,
