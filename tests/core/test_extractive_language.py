@@ -7,14 +7,14 @@ from string import Formatter
 
 import pytest
 
-from chat.providers.models.extractive_language import (
+from chat.providers.models.extractive.language import (
     FULLY_KNOWN,
     informative_terms,
     language,
     language_of,
     terms,
 )
-from chat.providers.models.extractive_questions import asked_by, differing, fit
+from chat.providers.models.extractive.questions import asked_by, differing, fit
 
 
 @pytest.mark.parametrize("code", FULLY_KNOWN)

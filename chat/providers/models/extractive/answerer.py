@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Sequence
 
 from chat.agent.ports import Finished, ModelEvent, TextDelta, ToolCallMade
 from chat.agent.values import Message, ToolCall, ToolSpec, Usage
-from chat.providers.models.extractive_answer import (
+from chat.providers.models.extractive.answer import (
     Chosen,
     answer_text,
     choose,
@@ -21,10 +21,10 @@ from chat.providers.models.extractive_answer import (
     nothing_found_text,
     short_text,
 )
-from chat.providers.models.extractive_language import folded, language, words
-from chat.providers.models.extractive_passages import Passage, candidates
-from chat.providers.models.extractive_ranking import Question, Scored, rank
-from chat.providers.models.extractive_reading import Turn, read_turn
+from chat.providers.models.extractive.language import folded, language, words
+from chat.providers.models.extractive.passages import Passage, candidates
+from chat.providers.models.extractive.ranking import Question, Scored, rank
+from chat.providers.models.extractive.reading import Turn, read_turn
 
 # Tools in the order in which they are tried, with the name of each place in the wording.
 _LIBRARY, _WEB = "search_library", "web_search"

@@ -10,7 +10,7 @@ from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from chat.providers.models.extractive_language import folded, language, stem, words
+from chat.providers.models.extractive.language import folded, language, stem, words
 
 # In this order: "why … when" asks for a reason, "what is the height" for an amount.
 _KINDS = ("reason", "colour", "time", "amount", "person", "place", "name", "meaning")

@@ -15,7 +15,7 @@ from itertools import islice
 
 from chat.agent.citations import OPENERS, match_marker
 from chat.agent.sentences import is_heading, sentence_spans
-from chat.providers.models.extractive_language import is_spaceless, language_of, terms, words
+from chat.providers.models.extractive.language import is_spaceless, language_of, terms, words
 
 _MAX_QUOTE_CHARS = 600
 _MAX_PASSAGE_CHARS = 20_000

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from chat.providers.models.extractive_language import (
+from chat.providers.models.extractive.language import (
     FULLY_KNOWN,
     folded,
     informative_words,
@@ -14,8 +14,8 @@ from chat.providers.models.extractive_language import (
     language_of,
     subject_terms,
 )
-from chat.providers.models.extractive_questions import differing
-from chat.providers.models.extractive_ranking import Question, Scored
+from chat.providers.models.extractive.questions import differing
+from chat.providers.models.extractive.ranking import Question, Scored
 
 # From this coverage on a sentence answers; from the lower one on it is worth showing.
 _DIRECT, _INDIRECT = 0.55, 0.4

@@ -14,15 +14,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from chat.providers.models.extractive_language import (
+from chat.providers.models.extractive.language import (
     informative_terms,
     informative_words,
     language,
     language_of,
     measure_terms,
 )
-from chat.providers.models.extractive_passages import Candidate
-from chat.providers.models.extractive_questions import (
+from chat.providers.models.extractive.passages import Candidate
+from chat.providers.models.extractive.questions import (
     Asked,
     asked_by,
     fit,

@@ -11,15 +11,15 @@ from typing import Any
 
 from chat.agent.prompts import wording
 from chat.agent.values import Message
-from chat.providers.models.extractive_language import (
+from chat.providers.models.extractive.language import (
     folded,
     informative_words,
     language,
     language_of,
     words,
 )
-from chat.providers.models.extractive_passages import Passage
-from chat.providers.models.extractive_ranking import Question
+from chat.providers.models.extractive.passages import Passage
+from chat.providers.models.extractive.ranking import Question
 
 _MAX_QUERY_CHARS, _MAX_QUERY_WORDS = 300, 32
 _MAX_LOOKED_AT_CHARS = 4_000
