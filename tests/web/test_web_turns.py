@@ -128,6 +128,31 @@ async def test_a_hostile_page_stays_a_quotation(
     assert "SOURCES:[" not in (await last_run()).answer.text
 
 
+async def test_what_no_database_can_store_is_left_out(
+    page_of: Any, alice: Any, model: Any, site: WebServer
+) -> None:
+    odd = "Ice\x00 is \ud83d light."
+    site.routes["/searxng/search"] = searxng_answer(
+        [Row(title=odd, url=f"{site.url}/ice", text=odd)]
+    )
+    site.routes["/ice"] = reply(200, "word " * 2_000 + "ice\x00 floats", "text/plain")
+    model(
+        [
+            call("web_search", query="ice\x00 \ud83d"),
+            call("read_page", url=f"{site.url}/ice"),
+            say("Ice\x00 is light [1].\n<followups>\nWhy\x00?\n</followups>", pieces=5),
+        ]
+    )
+    page = await page_of(alice)
+    await page.ask()
+    told = await told_of(await last_run())
+    assert (told["status"], told["answer"].strip()) == ("complete", "Ice is light [1].")
+    assert told["followups"] == ["Why?"]
+    assert [step["state"] for step in told["steps"]] == ["done", "done"]
+    assert "\x00" not in json.dumps(told)
+    assert "\\u0000" not in json.dumps(told)
+
+
 def _page_of(user: Any, conversation: int) -> str:
     client = Client()
     client.force_login(user)
