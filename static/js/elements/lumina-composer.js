@@ -54,12 +54,16 @@ class LuminaComposer extends HTMLElement {
 
   keepDraft() {
     if (this.#text.value) sessionStorage.setItem(this.#draftKey, this.#text.value);
-    else sessionStorage.removeItem(this.#draftKey);
+    else this.forgetDraft();
+  }
+
+  forgetDraft() {
+    sessionStorage.removeItem(this.#draftKey);
   }
 
   // The page has become that of a conversation, which has a draft of its own.
   moveTo(path) {
-    sessionStorage.removeItem(this.#draftKey);
+    this.forgetDraft();
     this.#path = path;
     history.replaceState(null, "", path);
   }

@@ -57,6 +57,7 @@ class LuminaConversation extends HTMLElement {
   // --- The socket ----------------------------------------------------------------------------
 
   #onOpen() {
+    this.toggleAttribute("data-connected", true);
     clearTimeout(this.#losing);
     this.querySelector("#connection").hidden = true;
     if (this.dataset.conversation) this.#watch();
@@ -65,6 +66,7 @@ class LuminaConversation extends HTMLElement {
 
   // A loss that mends itself at once, or comes of leaving the page, is not worth a word.
   #onLost() {
+    this.toggleAttribute("data-connected", false);
     clearTimeout(this.#losing);
     this.#losing = setTimeout(() => (this.querySelector("#connection").hidden = false), PATIENCE_MS);
   }
@@ -109,7 +111,10 @@ class LuminaConversation extends HTMLElement {
   // Where there has never been a socket the form goes its own way, and the answer comes with the
   // next page. A question asked while the connection is lost is sent when it is back.
   #ask(event, form) {
-    if (!this.#socket.hasBeenOpen) return;
+    if (!this.#socket.hasBeenOpen) {
+      this.#composer.forgetDraft();
+      return;
+    }
     event.preventDefault();
     const message = this.#messageFrom(form);
     this.#askedAt = performance.now();
