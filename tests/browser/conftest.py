@@ -12,12 +12,12 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from scripts.lib.steps import ROOT
 from tests import lumina_server as servers
-from tests.browser.stage import ROWS, ChatPage
+from tests.browser.stage import ROWS, ChatPage, stage_settings
 from tests.loopback import is_this_machine
 from tests.lumina_server import LuminaServer, Template
 from tests.servers.model_server import ModelServer
 from tests.servers.search import searxng_answer
-from tests.servers.web import WebServer, web_server
+from tests.servers.web import web_server
 
 SCREENSHOTS = ROOT / "var" / "screenshots"
 ARGUMENTS = [
@@ -128,16 +128,6 @@ def shared_stage(
                 for one in server.client().cookies.jar
             ]
             yield server, model, cookies
-
-
-def stage_settings(web: WebServer, model: ModelServer) -> dict[str, str]:
-    return {
-        "LUMINA_WEB": "on",
-        "LUMINA_SEARCH_PROVIDERS": "searxng",
-        "LUMINA_SEARXNG_URL": web.url,
-        "LUMINA_MODEL_URL": model.url,
-        "LUMINA_MODEL": "scripted",
-    }
 
 
 @pytest.fixture

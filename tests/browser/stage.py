@@ -9,8 +9,9 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.servers.model_server import Turn, call
+from tests.servers.model_server import ModelServer, Turn, call
 from tests.servers.search import Row
+from tests.servers.web import WebServer
 
 ROWS = [
     Row("Why ice floats", "https://www.physics.test/ice", "Ice is less dense than water."),
@@ -20,12 +21,22 @@ ROWS = [
     Row("Icebergs", "https://sea.test/bergs", "An iceberg shows a tenth of its volume."),
     Row("", "https://untitled.test/x", "A page without a title about frozen pipes."),
 ]
-# Every body of an answer with its sources, whatever run it was.
+# What differs from run to run in the HTML of a turn.
 _NAMES = [
     (re.compile(r"\bm\d+-"), "m-"),
     (re.compile(r"/runs/\d+/"), "/runs/N/"),
     (re.compile(r"\b(answer|sources|ending|steps)-\d+"), r"\1-N"),
 ]
+
+
+def stage_settings(web: WebServer, model: ModelServer) -> dict[str, str]:
+    return {
+        "LUMINA_WEB": "on",
+        "LUMINA_SEARCH_PROVIDERS": "searxng",
+        "LUMINA_SEARXNG_URL": web.url,
+        "LUMINA_MODEL_URL": model.url,
+        "LUMINA_MODEL": "scripted",
+    }
 
 
 class Gate(threading.Event):

@@ -5,8 +5,15 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import stage_settings
-from tests.browser.stage import ROWS, ChatPage, Gate, answers, says, searches
+from tests.browser.stage import (
+    ROWS,
+    ChatPage,
+    Gate,
+    answers,
+    says,
+    searches,
+    stage_settings,
+)
 from tests.lumina_server import LuminaServer
 from tests.servers.model_server import ModelServer
 from tests.servers.search import searxng_answer
