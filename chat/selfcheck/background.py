@@ -11,7 +11,6 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.timesince import timesince
 from kombu.exceptions import OperationalError
-from redis.exceptions import RedisError
 
 from chat import queue, tasks
 from chat.models import WorkerSign
@@ -85,6 +84,8 @@ def schedule() -> Finding:
 
 async def channel_layer() -> Finding:
     """A message to a group and back, through a layer of its own made as the pages' is."""
+    from redis.exceptions import RedisError  # late: no server without Redis need load its client
+
     layer = channel_layers.make_backend("default")
     group, said = f"check.{uuid.uuid4().hex}", {"type": "check", "text": uuid.uuid4().hex}
     try:

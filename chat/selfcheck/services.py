@@ -6,15 +6,18 @@ import time
 from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from chat.agent.errors import ModelError, SearchFailed
 from chat.agent.ports import SearchProvider
 from chat.agent.values import Message
 from chat.library_models import LibraryDocument, LibraryFolder
 from chat.providers.models.discovery import Tried, look_for_models
-from chat.providers.models.openai_compatible import OpenAICompatibleModel
 from chat.selfcheck.findings import Finding, failure, ok, warning
 from chat.wiring import ModelSetup, model_setup, remote_model, services
+
+if TYPE_CHECKING:
+    from chat.providers.models.openai_compatible import OpenAICompatibleModel
 
 QUERY = "water"
 ADD_A_MODEL = (
