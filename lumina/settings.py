@@ -103,7 +103,9 @@ CELERY_BEAT_SCHEDULE = {
     "sweep runs": {"task": "chat.tasks.sweep_runs", "schedule": 60.0},
     "scan library": {"task": "chat.tasks.scan_library", "schedule": 600.0},
 }
-if not REDIS_URL:
+if REDIS_URL:
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"global_keyprefix": f"{REDIS_PREFIX}."}
+else:
     for _folder in ("queue", "control"):
         (CELERY_BROKER_DIR / _folder).mkdir(parents=True, exist_ok=True)
     CELERY_BROKER_TRANSPORT_OPTIONS = {

@@ -41,10 +41,11 @@ def levels(server: LuminaServer) -> dict[str, str]:
     }
 
 
-def test_the_self_check_knows_whether_a_worker_is_there(
+def test_the_self_check_knows_whether_a_worker_of_its_own_is_there(
     lumina_server: Any, worker_of: Callable[[LuminaServer], None]
 ) -> None:
-    server = lumina_server()
+    other, server = lumina_server(), lumina_server()
+    worker_of(other)  # of another installation, perhaps on the same Redis
     with pytest.raises(ServerFailed, match="Not working: Worker"):
         levels(server)
     worker_of(server)
