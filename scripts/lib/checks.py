@@ -65,5 +65,5 @@ def _checks(python: Path) -> list[tuple[str, list[str | Path]]]:
         ("Layering", [*module, "pytest", "-q", "tests/core/test_layering.py"]),
     ]
     if any((ROOT / "templates").rglob("*.html")):
-        checks.append(("Templates", [*module, "djlint", "templates", "--check", "--lint"]))
+        checks.append(("Templates", [*module, "djlint", "templates", "--lint"]))
     return checks
