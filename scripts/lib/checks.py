@@ -66,4 +66,5 @@ def _checks(python: Path) -> list[tuple[str, list[str | Path]]]:
     ]
     if any((ROOT / "templates").rglob("*.html")):
         checks.append(("Templates", [*module, "djlint", "templates", "--lint"]))
+        checks.append(("Indentation", [*module, "djhtml", "--check", "-t", "2", "templates"]))
     return checks
