@@ -2,10 +2,40 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memory import store
+from memory.engine.files import FileRefused, normal_path
+from memory.engine.opening import Opened, StoredFile, always_read, matching_skills, opened
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.tokens import estimate_tokens
+from memory.gate import Said
+from memory.keeping import Outcome, forget, write
+from memory.models import MemoryFile
+from memory.phrases import note_of, wish_to_remember
 
-__all__ = ["Sanitized", "StoredSource", "clean_text", "count_tokens", "sanitize"]
+__all__ = [
+    "FileRefused",
+    "ListedFile",
+    "Opened",
+    "Outcome",
+    "Said",
+    "Sanitized",
+    "StartTexts",
+    "StoredSource",
+    "clean_text",
+    "count_tokens",
+    "forget",
+    "list_files",
+    "note_of",
+    "read_file",
+    "sanitize",
+    "start_texts",
+    "wish_to_remember",
+    "write",
+]
 
 
 def clean_text(text: str, *, author: Author = "assistant") -> str:
@@ -16,3 +46,69 @@ def clean_text(text: str, *, author: Author = "assistant") -> str:
 def count_tokens(text: str) -> int:
     """About how many tokens a model counts for this text; an estimate on the safe side."""
     return estimate_tokens(text)
+
+
+# --- Memory files -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    path: str
+    n_lines: int
+    changed_on: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartTexts:
+    """What is read before a question is answered.
+
+    `start` stays the same for a whole conversation as long as the files do; `skills` are those
+    that the live question alone asks for; `others` are the paths of all files not in `start`.
+    """
+
+    start: Sequence[Opened] = ()
+    skills: Sequence[Opened] = ()
+    others: Sequence[str] = ()
+
+
+def start_texts(
+    owner_id: int, question: str, budget_tokens: int, *, first_question: str = ""
+) -> StartTexts:
+    """AGENTS.md, knowledge/user.md and matching skills, within the budget; what is cut says so.
+
+    `first_question` is the one that began the conversation, `question` itself by default.
+    """
+    files = [_stored(row) for row in store.files_of(owner_id)]
+    begun_with = matching_skills(files, first_question or question)
+    now_asked = [file for file in matching_skills(files, question) if file not in begun_with]
+    start = opened([*always_read(files), *begun_with], budget_tokens, _quoted_tokens)
+    shown = {one.path for one in start}
+    return StartTexts(
+        start=start,
+        skills=opened(now_asked, budget_tokens // 2, _quoted_tokens),
+        others=tuple(file.path for file in files if file.path not in shown),
+    )
+
+
+def list_files(owner_id: int) -> list[ListedFile]:
+    """All files of one owner, by path."""
+    return [
+        ListedFile(row.path, row.text.count("\n"), f"{row.changed_at:%Y-%m-%d}")
+        for row in store.files_of(owner_id)
+    ]
+
+
+def read_file(owner_id: int, path: str) -> str:
+    """A file's text. Raises FileRefused when there is no such file."""
+    row = store.file_of(owner_id, normal_path(path))
+    if row is None:
+        raise FileRefused(f"There is no file {path}. memory_list names all.")
+    return row.text
+
+
+def _stored(row: MemoryFile) -> StoredFile:
+    return StoredFile(row.path, row.text, row.changed_at, row.ages)
+
+
+def _quoted_tokens(text: str) -> int:
+    return count_tokens(json.dumps(text, ensure_ascii=False)) if text else 0
