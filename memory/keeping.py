@@ -6,6 +6,7 @@ sentence for the person. What private things were left out is named by kind, nev
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,6 +19,7 @@ from memory.private import screen, screen_secrets
 from memory.store import By
 
 MAX_WRITE_CHARS = 4_000
+_WORD = re.compile(r"[^\W_]+")
 OWN_SUMMARIES = "conversations/summaries/"
 
 State = Literal["saved", "known", "waits", "refused", "forgotten"]
@@ -25,11 +27,13 @@ State = Literal["saved", "known", "waits", "refused", "forgotten"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of a wish. `told` is for the person, `replaced` the lines that gave way."""
+    """What became of a wish. `told` is for the person and holds no text of the wish itself; `why`
+    is the gate's reason, `replaced` the lines that gave way."""
 
     state: State
     path: str
     told: str
+    why: str = ""
     replaced: Sequence[str] = ()
     left_out: Sequence[str] = ()
 
@@ -85,9 +89,13 @@ def forget(owner_id: int, path: str, text: str, *, said: Said | None) -> Outcome
 
 
 def _agents_path(given: str) -> str:
+    """The paths are in every prompt, so a name must not become a sentence or an address."""
     path = normal_path(given)
     if path.startswith(OWN_SUMMARIES):
         raise FileRefused("Summaries are written by Lumina itself. Use knowledge/ instead.")
+    names = path.removesuffix(".md").split("/")
+    if screen(path).left_out or any("." in name or len(_WORD.findall(name)) > 4 for name in names):
+        raise FileRefused("Name the file by its topic: at most four words, without a dot.")
     return path
 
 
@@ -149,8 +157,8 @@ def _waits(
     wish.source_id = said.message_id if said else None
     store.propose(wish)
     without = f" {_sentence(_listed(left_out))} was left out." if left_out else ""
-    told = f"Waits for your yes: {path}. {verdict.why}{without}"
-    return Outcome(state="waits", path=path, told=told, left_out=left_out)
+    told = f"Waits for your yes: {path}.{without}"
+    return Outcome(state="waits", path=path, told=told, why=verdict.why, left_out=left_out)
 
 
 def _known(path: str) -> Outcome:

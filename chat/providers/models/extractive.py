@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from chat.agent.memory_tools import MEMORY_WRITE
 from chat.agent.ports import Finished, ModelEvent, TextDelta, ToolCallMade
 from chat.agent.values import Message, ToolCall, ToolSpec, Usage
 from chat.providers.models.extractive_answer import (
@@ -21,6 +22,7 @@ from chat.providers.models.extractive_answer import (
     choose,
     no_words_text,
     nothing_found_text,
+    remembered_text,
 )
 from chat.providers.models.extractive_language import (
     folded,
@@ -29,6 +31,7 @@ from chat.providers.models.extractive_language import (
     language_of,
     words,
 )
+from chat.providers.models.extractive_memory import call_to_remember, what_became
 from chat.providers.models.extractive_passages import Passage, candidates
 from chat.providers.models.extractive_ranking import Question, Scored, rank
 
@@ -71,12 +74,14 @@ class ExtractiveAnswerer:
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """`tried` are the tools called since the question, `reasons` say why some gave nothing."""
+    """`tried` are the tools called since the question, `reasons` say why some gave nothing;
+    `kept` is what the memory tool said."""
 
     question: Question
     tried: tuple[str, ...]
     passages: tuple[Passage, ...]
     reasons: Mapping[str, str]
+    kept: Mapping[str, Any]
 
 
 def _read_turn(messages: Sequence[Message]) -> _Turn:
@@ -90,11 +95,16 @@ def _read_turn(messages: Sequence[Message]) -> _Turn:
         tried=tuple(call.name for call in calls),
         passages=tuple(dict.fromkeys(p for result in results for p in _passages(result))),
         reasons={who: why for result in results for who, why in _reasons(result)},
+        kept=results[-1] if results else {},
     )
 
 
 def _next_call(turn: _Turn, ranked: Sequence[Scored], offered: set[str]) -> ToolCall | None:
     """The next tool to try; None when it is time to answer."""
+    if MEMORY_WRITE in turn.tried:
+        return None
+    if to_keep := call_to_remember(turn.question.text, offered):
+        return to_keep
     query = _query(turn.question)
     chosen = choose(turn.question, ranked)
     if not query or (chosen is not None and chosen.direct):
@@ -107,6 +117,8 @@ def _next_call(turn: _Turn, ranked: Sequence[Scored], offered: set[str]) -> Tool
 
 
 def _answer(turn: _Turn, ranked: Sequence[Scored]) -> str:
+    if MEMORY_WRITE in turn.tried:
+        return remembered_text(turn.question, *what_became(turn.kept))
     if not turn.question.words and not words(turn.question.text):
         return no_words_text(turn.question)
     chosen = choose(turn.question, ranked)

@@ -213,6 +213,11 @@ def no_words_text(question: Question) -> str:
     return _finished(speak, [speak.say("no_words")], [])
 
 
+def remembered_text(question: Question, said: str, what: str) -> str:
+    """That something was kept, or why not. `said` names the sentence, `what` fills it."""
+    return Words(question.language).say(said, what=what) + "\n"
+
+
 def _finished(speak: Words, paragraphs: Sequence[str], questions: Sequence[str]) -> str:
     parts = [*paragraphs, f"> {speak.say('notice')}"]
     if questions:
