@@ -205,6 +205,15 @@ def decline(owner_id: int, pk: int) -> bool:
     return wish is not None
 
 
+def new_path(owner_id: int, given: str) -> str:
+    """The path of a file to be. Raises FileRefused when there is one already."""
+    given = given.strip()
+    path = normal_path(given if given.endswith(".md") else f"{given}.md")
+    if store.file_of(owner_id, path):
+        raise FileRefused(f"There is a file {path} already. Open it to edit it.")
+    return path
+
+
 def save_by_hand(owner_id: int, path: str, text: str, by: By | None = None) -> Revision | None:
     """A person's own text of a file; None when nothing changed.
 

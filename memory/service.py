@@ -29,6 +29,7 @@ __all__ = [
     "count_tokens",
     "forget",
     "list_files",
+    "n_waiting",
     "note_of",
     "read_file",
     "sanitize",
@@ -96,6 +97,11 @@ def list_files(owner_id: int) -> list[ListedFile]:
         ListedFile(row.path, row.text.count("\n"), f"{row.changed_at:%Y-%m-%d}")
         for row in store.files_of(owner_id)
     ]
+
+
+def n_waiting(owner_id: int) -> int:
+    """How many changes wait for the person's yes."""
+    return len(store.proposals_of(owner_id))
 
 
 def read_file(owner_id: int, path: str) -> str:
