@@ -95,17 +95,18 @@ def _all_words(text: str) -> list[str]:
 class _Vocabulary:
     terms: frozenset[str]
     words: frozenset[str]
+    text: str
 
 
 def _vocabulary(text: str) -> _Vocabulary:
     words = frozenset(fold(word) for word in _WORD.findall(text))
-    return _Vocabulary(frozenset(Analyzer().terms(text)), words)
+    return _Vocabulary(frozenset(Analyzer().terms(text)), words, fold(text))
 
 
 def _occurs(word: str, vocabulary: _Vocabulary) -> bool:
-    terms = Analyzer().terms(word)
     if _UNSPACED.search(word):
-        return bool(terms) and set(terms) <= vocabulary.terms
+        return fold(word) in vocabulary.text
+    terms = Analyzer().terms(word)
     if terms and (terms[0] in vocabulary.terms or _parts_occur(terms, vocabulary)):
         return True
     folded = fold(word)

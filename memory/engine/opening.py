@@ -88,11 +88,13 @@ def opened(files: Sequence[StoredFile], budget_tokens: int, count: CountTokens) 
 
 
 def _opened(file: StoredFile, budget_tokens: int, count: CountTokens) -> Opened:
-    body = parse(file.text).body.strip("\n")
+    whole = parse(file.text).body
+    body = whole.strip("\n")
     if count(body) <= budget_tokens:
         return Opened(file.path, body)
     lines = body.split("\n")
-    ages = list(file.ages)[-len(lines) :] if len(file.ages) >= len(lines) else [0] * len(lines)
+    above = file.text.removesuffix(whole) + whole[: len(whole) - len(whole.lstrip("\n"))]
+    ages = [*file.ages[above.count("\n") :], *([0] * len(lines))]
     order = sorted(
         (i for i, line in enumerate(lines) if line.strip()),
         key=lambda i: (PIN not in lines[i], -ages[i], -i),
