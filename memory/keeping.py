@@ -77,13 +77,13 @@ def forget(owner_id: int, path: str, text: str, *, said: Said | None) -> Outcome
 
     Raises FileRefused when there is no such file or text.
     """
-    path = _agents_path(path)
+    path, text = _agents_path(path), clean(text).strip()
     lines = _lines_with(owner_id, path, text)
     verdict = judge_forgetting(
         f"{path.removesuffix('.md')}\n" * (not text) + "\n".join(lines), said
     )
     if not verdict.lets_in:
-        wish = Proposal(kind="forget", text=text.strip())
+        wish = Proposal(kind="forget", text=text)
         return _waits(owner_id, path, wish, verdict, said, ())
     return _forgotten(owner_id, path, text, lines)
 

@@ -30,8 +30,9 @@ class By:
 
 
 def files_of(owner_id: int) -> list[MemoryFile]:
-    """All files, with the number of their newest revision as `n_revisions`."""
-    return list(MemoryFile.objects.of(owner_id).annotate(n_revisions=Count("revisions")))
+    """All files by path, with the number of their newest revision as `n_revisions`."""
+    own = MemoryFile.objects.of(owner_id).annotate(n_revisions=Count("revisions"))
+    return list(own.order_by("path"))
 
 
 def file_of(owner_id: int, path: str) -> MemoryFile | None:
