@@ -39,7 +39,10 @@ def listens_elsewhere(app_configs: Any, databases: Any = None, **options: Any) -
     return [
         Error(
             f"Lumina is to listen on {settings.LUMINA_BIND}, but nobody has a password.",
-            hint="Set one with `python manage.py changepassword owner`, then start again.",
+            hint=(
+                "Start Lumina once on this machine alone, then set a password with "
+                "`python manage.py changepassword owner`."
+            ),
             id="lumina.E003",
         )
     ]

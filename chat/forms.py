@@ -32,6 +32,7 @@ class AskForm(forms.Form):
         error_messages={"invalid": "The page sent a wrong id. Reload it and try again."},
     )
     conversation = forms.IntegerField(required=False, min_value=1, max_value=MAX_ID)
+    after = forms.IntegerField(required=False, min_value=1, max_value=MAX_ID)
     edits = forms.IntegerField(required=False, min_value=1, max_value=MAX_ID)
     regenerates = forms.IntegerField(required=False, min_value=1, max_value=MAX_ID)
     continues = forms.IntegerField(required=False, min_value=1, max_value=MAX_ID)
@@ -64,6 +65,7 @@ class AskForm(forms.Form):
             client_id=data["client_id"] or secrets.token_urlsafe(12),
             text=data["text"],
             conversation=data["conversation"],
+            after=data["after"],
             edits=data["edits"],
             regenerates=data["regenerates"],
             continues=data["continues"],

@@ -110,7 +110,15 @@ class TurnPresenter:
         html = render_to_string(
             "chat/_source.html", {"source": card, "prefix": id_prefix(self._answer_id)}
         )
-        return [["add", f"found-{self._answer_id}", html]]
+        count = {"answer_id": self._answer_id, "n_found": len(self._sources)}
+        return [
+            ["add", f"found-{self._answer_id}", html],
+            [
+                "set",
+                f"found-count-{self._answer_id}",
+                render_to_string("chat/_found.html", count).strip(),
+            ],
+        ]
 
     def _steps(self, event: Event) -> list[Put]:
         known = len(self.steps.items)

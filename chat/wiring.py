@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from importlib import import_module
+from typing import Any, Protocol, runtime_checkable
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import httpx
@@ -28,7 +29,6 @@ from chat.models import Run
 from chat.providers.fetch import GuardedReader
 from chat.providers.models.discovery import find_local_model
 from chat.providers.models.extractive import ExtractiveAnswerer
-from chat.providers.models.openai_compatible import OpenAICompatibleModel
 from chat.providers.search.brave import BraveProvider
 from chat.providers.search.failover import FailoverSearcher
 from chat.providers.search.keyless import KeylessProvider
@@ -114,6 +114,11 @@ def _history_budget(question: str) -> int:
 # --- The outside services -----------------------------------------------------------------------
 
 
+@runtime_checkable
+class Closing(Protocol):
+    async def aclose(self) -> None: ...
+
+
 class Services:
     """The models and search engines of one event loop: connections and rests are kept here."""
 
@@ -176,7 +181,7 @@ class Services:
     async def close(self) -> None:
         if "_client" in self.__dict__:
             await self._client.aclose()
-        if isinstance(self._model, OpenAICompatibleModel):
+        if isinstance(self._model, Closing):
             await self._model.aclose()
 
     def _provider(self, name: str) -> SearchProvider | None:
@@ -201,7 +206,10 @@ class Services:
         return None
 
 
-def _remote(base_url: str, model: str) -> OpenAICompatibleModel:
+def _remote(base_url: str, model: str) -> ChatModel:
+    # Imported late: the client takes half a second, which a command without a model need not pay.
+    from chat.providers.models.openai_compatible import OpenAICompatibleModel
+
     return OpenAICompatibleModel(
         base_url=base_url,
         model=model,
@@ -221,6 +229,12 @@ def services() -> Services:
     if loop not in _services:
         _services[loop] = Services()
     return _services[loop]
+
+
+async def warm_up() -> None:
+    """Does beside the server's start what the first question would wait for."""
+    await asyncio.to_thread(import_module, "chat.providers.models.openai_compatible")
+    await services().model()
 
 
 async def close_services() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -16,6 +17,8 @@ Message = MutableMapping[str, Any]
 
 
 class Lifespan:
+    _warming: asyncio.Task[None] | None = None
+
     async def __call__(
         self,
         scope: Message,
@@ -26,8 +29,11 @@ class Lifespan:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 await _start()
+                self._warming = asyncio.create_task(_warm_up())
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
+                if self._warming:
+                    self._warming.cancel()
                 await _end()
                 await send({"type": "lifespan.shutdown.complete"})
                 return
@@ -43,6 +49,12 @@ async def _start() -> None:
         return
     if swept:
         logger.info("%d runs had died with their server and are marked interrupted", swept)
+
+
+async def _warm_up() -> None:
+    from chat.wiring import warm_up
+
+    await warm_up()
 
 
 async def _end() -> None:

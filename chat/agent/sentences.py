@@ -19,7 +19,7 @@ _SPACED = ".!?…؟।॥۔։"
 # A match begins only where a run of stops begins, and never gives back: linear for any input.
 _STOP = re.compile(
     rf"(?<![{_FULL_WIDTH}])[{_FULL_WIDTH}]++[{re.escape(_CLOSERS)}]*+"
-    rf"|(?<![{_SPACED}])[{_SPACED}]++[{re.escape(_CLOSERS)}]*+(?=\s)"
+    rf"|(?<![{_SPACED}])[{_SPACED}]++[{re.escape(_CLOSERS)}]*+(?:[ \u00a0\u202f]»)?(?=\s|\Z)"
 )
 _LINE_OPENER = r"[ \t]*(?:#{1,6}[ \t]|[-*+•·][ \t]|\d{1,3}[.)][ \t])"
 _BLOCK_BREAK = re.compile(rf"\n[ \t]*\n\s*|\n(?={_LINE_OPENER})")

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from w3lib.url import canonicalize_url, url_query_cleaner
 
+from chat.agent.storable import storable
 from chat.agent.values import Page, SearchResult, Source, Span
 
 LIBRARY_DOMAIN = "library"
@@ -90,7 +91,7 @@ class SourceRegistry:
             read_at=read_at,
             published_at=result.published_at,
         )
-        text = result.text.strip()
+        text = storable(result.text).strip()
         source, start = self._extend(source, text)
         spans = paragraphs(source.text, start, start + len(text))
         return self.show(source.number, spans), spans
@@ -104,7 +105,7 @@ class SourceRegistry:
         )
         self._numbers.setdefault(canonical_url(asked_url), source.number)
         self._numbers.setdefault(canonical_url(page.url), source.number)
-        text = page.text.strip()
+        text = storable(page.text).strip()
         source, start = self._extend(replace(source, read_at=page.read_at), text)
         return source, Span(start, start + len(text))
 
@@ -127,9 +128,10 @@ class SourceRegistry:
         read_at: datetime,
         published_at: datetime | None = None,
     ) -> Source:
+        url = storable(url)
         source = Source(
             number=len(self._sources) + 1,
-            title=" ".join(title.split()) or domain_of(url),
+            title=" ".join(storable(title).split()) or domain_of(url),
             url=url,
             domain=domain_of(url),
             text="",

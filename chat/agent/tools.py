@@ -12,6 +12,7 @@ from chat.agent.errors import ToolError
 from chat.agent.memory_tools import MEMORY_TOOLS, about, memory_specs, use_memory
 from chat.agent.ports import MemoryFiles, PageReader, Searcher
 from chat.agent.prompts import wording
+from chat.agent.storable import storable
 from chat.agent.values import MemoryReply, Page, SearchOutcome, ToolCall, ToolSpec
 
 WEB_SEARCH = "web_search"
@@ -114,14 +115,14 @@ def _spec(name: str, properties: Mapping[str, Any], required: list[str]) -> Tool
 
 
 def _query(arguments: Mapping[str, Any]) -> str:
-    query = " ".join(str(arguments.get("query") or "").split())
+    query = " ".join(storable(str(arguments.get("query") or "")).split())
     if not query:
         raise ToolError('The call needs a text, such as {"query": "density of ice"}.')
     return query[:MAX_QUERY_CHARS]
 
 
 def _address(arguments: Mapping[str, Any]) -> str:
-    url = str(arguments.get("url") or "").strip()
+    url = storable(str(arguments.get("url") or "")).strip()
     try:
         scheme = urlsplit(url).scheme
     except ValueError:

@@ -32,11 +32,14 @@ class Refused(Exception):
 class Ask:
     """What a person wants: a question in a conversation (None begins one), or one of the kinds
     that start from an existing message. Exactly one of `edits`, `regenerates`, `continues` may
-    be set: the id of the question to replace, of the answer to make anew, or to go on with."""
+    be set: the id of the question to replace, of the answer to make anew, or to go on with.
+    `after` is the last message that the page shows: the question follows it, whichever version
+    another page has made the head since."""
 
     client_id: str
     text: str = ""
     conversation: int | None = None
+    after: int | None = None
     edits: int | None = None
     regenerates: int | None = None
     continues: int | None = None
@@ -114,7 +117,12 @@ def _place(owner: User, ask: Ask) -> tuple[Conversation, Message | None, Message
     if ask.conversation is None:
         return Conversation.objects.create(owner=owner), None, None
     conversation = own_conversation(owner, ask.conversation)
-    return conversation, conversation.head, None
+    if ask.after is None:
+        return conversation, conversation.head, None
+    shown = _own_message(owner, ask.after)
+    if shown.conversation_id != conversation.pk:
+        raise Refused("unknown", "There is no such message in this conversation.")
+    return conversation, shown, None
 
 
 def own_conversation(owner: User, pk: int) -> Conversation:
@@ -125,10 +133,11 @@ def own_conversation(owner: User, pk: int) -> Conversation:
     return found
 
 
-def _own_message(owner: User, pk: int | None, role: str) -> Message:
+def _own_message(owner: User, pk: int | None, role: str = "") -> Message:
+    kind = {"role": role} if role else {}
     found = (
         Message.objects.of(owner)
-        .filter(pk=pk or 0, role=role)
+        .filter(pk=pk or 0, **kind)
         .select_related("conversation", "parent")
         .first()
     )

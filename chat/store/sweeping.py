@@ -11,10 +11,13 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from chat.citing import citations_of
 from chat.models import Message, Run, RunEvent
 from chat.rendering import strip_markers
 from chat.statuses import RunStatus
+from chat.store.ending import cite
 from chat.store.events import read_events, text_so_far
+from chat.store.reading import sources_of
 from memory.service import clean_text
 
 STALE_AFTER = timedelta(seconds=8)
@@ -65,6 +68,7 @@ def interrupt(run_id: int, reason: str = INTERRUPTED) -> bool:
         run = Run.objects.get(pk=run_id)
         text = clean_text(text_so_far(read_events(run_id)))
         Message.objects.filter(pk=run.answer_id).update(text=text, model_text=strip_markers(text))
+        cite(run, citations_of(text, sources_of(run))[0])
         RunEvent.objects.create(
             run=run,
             seq=run.last_seq,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from typing import Any
 
@@ -13,6 +14,7 @@ from chat.rendering import answer_html
 register = template.Library()
 
 N_TILE_COLOURS = 8
+_HEADING = re.compile(r"#{1,6} (?=.*\Z)")
 
 
 @register.filter
@@ -26,6 +28,17 @@ def tile_letter(domain: str) -> str:
 def tile_colour(domain: str) -> int:
     """A colour number, the same for the same domain on every page."""
     return zlib.crc32(str(domain).encode()) % N_TILE_COLOURS
+
+
+@register.filter
+def document_blocks(text: str) -> list[tuple[bool, str]]:
+    """The blocks of a library document, split at blank lines, and whether each is a heading."""
+    blocks = [block for block in re.split(r"\n\s*\n", str(text)) if block.strip()]
+    headings = [_HEADING.match(block) for block in blocks]
+    return [
+        (heading is not None, block[heading.end() :] if heading else block)
+        for heading, block in zip(headings, blocks, strict=True)
+    ]
 
 
 @register.inclusion_tag("chat/_icon.html")

@@ -13,7 +13,10 @@ from scripts.lib import environment
 from scripts.lib.signals import Signals, StopRequested
 from scripts.lib.steps import ROOT, StepFailed, Steps
 
-PROGRAMS = ("scripts/run", "scripts/test", "scripts/check")  # Python without its ending
+# Python without its ending
+PROGRAMS = tuple(
+    f"scripts/{name}" for name in ("run", "test", "check", "bench_latency", "screenshot")
+)
 PACKAGES = ("chat", "memory", "lumina", "scripts")
 
 

@@ -144,13 +144,14 @@ class House:
             env=self.env,
         )
         stamp.write_text(digest)
-        said, _, link = printed.strip().rpartition("\n")
-        if said:
-            self.steps.say(said)
-        return link
+        lines = printed.splitlines()
+        for said in lines:
+            if said and not said.startswith(url):
+                self.steps.say(said)
+        return next(line for line in reversed(lines) if line.startswith(url))
 
     def _start_server(self, descriptor: int) -> None:
-        command = [self.python, "-m", "scripts.lib.serve", str(descriptor)]
+        command: list[str | Path] = [self.python, "-m", "scripts.lib.serve", str(descriptor)]
         self.start("server", command, pass_fds=[descriptor])
 
     def start(

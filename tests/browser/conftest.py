@@ -11,8 +11,13 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from scripts.lib.steps import ROOT
+from tests import lumina_server as servers
+from tests.browser.stage import ROWS, ChatPage, stage_settings
 from tests.loopback import is_this_machine
-from tests.lumina_server import LuminaServer
+from tests.lumina_server import LuminaServer, Template
+from tests.servers.model_server import ModelServer
+from tests.servers.search import searxng_answer
+from tests.servers.web import web_server
 
 SCREENSHOTS = ROOT / "var" / "screenshots"
 ARGUMENTS = [
@@ -104,6 +109,49 @@ def new_context(
         context.close()
     if faults:
         pytest.fail("The page misbehaved:\n" + "\n".join(faults))
+
+
+@pytest.fixture(scope="session")
+def shared_stage(
+    browser: Browser, server_template: Template, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[LuminaServer, ModelServer, list[dict[str, str]]]]:
+    """A server, its scripted model and a session, for tests that leave the server running.
+
+    The web is a search engine that gives the same pages for every query.
+    """
+    folder = tmp_path_factory.mktemp("stage")
+    with web_server(searxng_answer(ROWS)) as web, ModelServer() as model:
+        for start in servers.running(server_template, folder):
+            server = start(**stage_settings(web, model))
+            cookies = [
+                {"name": one.name, "value": one.value or "", "url": server.url}
+                for one in server.client().cookies.jar
+            ]
+            yield server, model, cookies
+
+
+@pytest.fixture
+def model(shared_stage) -> ModelServer:
+    """The shared server's model; a test plays its own script on it."""
+    return shared_stage[1]
+
+
+@pytest.fixture
+def open_chat(shared_stage, new_context) -> Callable[..., ChatPage]:
+    """Opens a page of the shared server, in a signed-in browser profile of its own."""
+    server, _, cookies = shared_stage
+
+    def open_page(path: str = "/", **options) -> ChatPage:
+        context = new_context(**options)
+        context.add_cookies(cookies)
+        return ChatPage(context.new_page(), server.url).open(path)
+
+    return open_page
+
+
+@pytest.fixture
+def chat(open_chat) -> ChatPage:
+    return open_chat()
 
 
 @pytest.fixture

@@ -22,9 +22,10 @@ def test_the_link_opens_lumina_once(page, new_context, watch, lumina_server):
     assert elsewhere.get_by_role("button", name="Sign in").count() == 0
 
 
-def test_a_sign_in_outlives_the_server(page, lumina_server):
+def test_a_sign_in_outlives_the_server(page, watch, lumina_server):
     server = lumina_server()
     sign_in(page, server)
+    watch.allow("WebSocket connection to|ERR_CONNECTION_REFUSED|ERR_CONNECTION_RESET")
     server.kill()
     server.start()
     page.goto(server.url)

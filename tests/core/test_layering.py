@@ -26,7 +26,6 @@ print(*(name for name in sys.modules if sys.modules[name] is not None))
 READERS_OF_SETTINGS = {
     "chat/wiring.py": "picks the parts and connects them",
     "chat/checks.py": "tells an operator what does not fit together, before anything starts",
-    "chat/forms.py": "says how long a question may be, which no run ever asks",
 }
 
 

@@ -337,3 +337,32 @@ async def test_today_is_the_day_of_whoever_asks(page_of, alice, model, monkeypat
     assert "Tuesday 2026-03-31 20:30 (America/Los_Angeles, UTC-07:00)" in sent
     await page.ask("And now?", client_id="c-2", time_zone="Mars/Olympus")
     assert "Wednesday 2026-04-01 03:30 (UTC, UTC+00:00)" in json.dumps(server.requests[1].body)
+
+
+async def test_a_question_follows_the_version_that_its_page_shows(
+    page_of, alice, model, browser_of
+) -> None:
+    server = model([say("Old."), say("New."), say("Fine.")])
+    page = await page_of(alice)
+    conversation = (await page.ask())[0]["conversation"]
+    old = (await last_run()).answer_id
+    await page.send({"type": "ask", "client_id": "c-2", "regenerates": old})
+    await page.until("run_finished")
+    await page.ask("And?", client_id="c-3", conversation=conversation, after=old)
+    sent = json.dumps(server.requests[-1].body["messages"])
+    assert "Old." in sent
+    assert "New." not in sent
+    html = await in_database(_page_of)(alice, conversation)
+    assert "Old." in html
+    assert "New." not in html
+
+
+async def test_a_question_after_an_answer_of_elsewhere_is_refused(page_of, alice, model) -> None:
+    model([say("One."), say("Two.")])
+    page = await page_of(alice)
+    first = (await page.ask("One?"))[0]["conversation"]
+    elsewhere = (await last_run()).answer_id
+    second = (await page.ask("Two?", client_id="c-2"))[0]["conversation"]
+    assert first != second
+    heard = await page.ask("And?", client_id="c-3", conversation=second, after=elsewhere)
+    assert heard[-1]["code"] == "unknown"

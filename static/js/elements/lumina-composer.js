@@ -1,16 +1,17 @@
 // The question box: sends on Enter, keeps a draft, shows Stop while an answer is being written.
 
-import { DRAFT_KEY } from "../lib/drafts.js";
+const BUSY = "An answer is still being written. Stop it first, or wait for its end.";
 
 class LuminaComposer extends HTMLElement {
   #abort = null;
+  #path = location.pathname;
 
   connectedCallback() {
     this.#abort = new AbortController();
     const options = { signal: this.#abort.signal };
     this.#text.addEventListener("keydown", (event) => this.#onKey(event), options);
     this.#text.addEventListener("input", () => this.#onInput(), options);
-    const draft = sessionStorage.getItem(DRAFT_KEY(location.pathname));
+    const draft = sessionStorage.getItem(this.#draftKey);
     if (draft && !this.#text.value) this.#text.value = draft;
     this.#grow();
   }
@@ -19,46 +20,86 @@ class LuminaComposer extends HTMLElement {
     this.#abort.abort();
   }
 
-  get form() {
-    return this.querySelector("form");
+  // Ask and Stop take each other's place; whoever had the focus on one is not left without it.
+  set busy(busy) {
+    const hidden = busy ? this.#send : this.#stop;
+    const hadFocus = document.activeElement === hidden;
+    this.#send.hidden = busy;
+    this.#stop.hidden = !busy;
+    if (hadFocus) this.takeFocus();
+  }
+
+  // On a touch screen the focus in the box would open the keyboard over the answer.
+  takeFocus() {
+    const button = this.#stop.hidden ? this.#send : this.#stop;
+    (matchMedia("(pointer: coarse)").matches ? button : this.#text).focus({ preventScroll: true });
+  }
+
+  // A question that could not be asked comes back into the box.
+  refuse(reason, text) {
+    if (text && !this.#text.value) {
+      this.#text.value = text;
+      this.#onInput();
+    }
+    this.#error.textContent = reason;
+    this.takeFocus();
+  }
+
+  // The draft is kept until the server has taken the question.
+  clear() {
+    this.#text.value = "";
+    this.#error.textContent = "";
+    this.#grow();
+  }
+
+  keepDraft() {
+    if (this.#text.value) sessionStorage.setItem(this.#draftKey, this.#text.value);
+    else this.forgetDraft();
+  }
+
+  forgetDraft() {
+    sessionStorage.removeItem(this.#draftKey);
+  }
+
+  // The page has become that of a conversation, which has a draft of its own.
+  moveTo(path) {
+    this.forgetDraft();
+    this.#path = path;
+    history.replaceState(null, "", path);
   }
 
   get #text() {
     return this.querySelector("textarea");
   }
 
-  set busy(busy) {
-    this.querySelector("[type=submit]").hidden = busy;
-    this.querySelector("[data-stop]").hidden = !busy;
+  get #send() {
+    return this.querySelector("[type=submit]");
   }
 
-  // A question that could not be asked comes back into the box.
-  refuse(reason, text) {
-    this.querySelector("#composer-error").textContent = reason;
-    if (text && !this.#text.value) {
-      this.#text.value = text;
-      this.#onInput();
-    }
-    this.#text.focus();
+  get #stop() {
+    return this.querySelector("[data-stop]");
   }
 
-  clear() {
-    this.#text.value = "";
-    this.querySelector("#composer-error").textContent = "";
-    this.#onInput();
+  get #error() {
+    return this.querySelector("#composer-error");
+  }
+
+  get #draftKey() {
+    return `draft:${this.#path}`;
   }
 
   // While a Chinese or Japanese word is being composed, Enter belongs to the input method.
   #onKey(event) {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
-    if (this.#text.value.trim() && !this.querySelector("[type=submit]").hidden) this.form.requestSubmit();
+    if (!this.#text.value.trim()) return;
+    if (this.#send.hidden) this.#error.textContent = BUSY;
+    else this.querySelector("form").requestSubmit();
   }
 
   #onInput() {
-    this.querySelector("#composer-error").textContent = "";
-    if (this.#text.value) sessionStorage.setItem(DRAFT_KEY(location.pathname), this.#text.value);
-    else sessionStorage.removeItem(DRAFT_KEY(location.pathname));
+    this.#error.textContent = "";
+    this.keepDraft();
     this.#grow();
   }
 

@@ -1,19 +1,29 @@
 // One conversation, kept in step with the server: asks through the socket, shows what comes back.
 
-import { applyPuts } from "../lib/puts.js";
+import { decorate } from "../lib/decorations.js";
+import { applyPuts, resumeGrowing } from "../lib/puts.js";
+import { Scrolling } from "../lib/scrolling.js";
+import { refreshSidebar } from "../lib/sidebar.js";
 import { fetchFragment } from "../lib/sources.js";
 import { Socket } from "../lib/socket.js";
+import { byClient, pendingTurn, placeTurn, turnFrom } from "../lib/turns.js";
 
-const NEAR_END_PX = 160;
+const KINDS = ["text", "conversation", "edits", "regenerates", "continues"];
+const DOUBLE_CLICK_MS = 500;
+const PATIENCE_MS = 700;
 
 class LuminaConversation extends HTMLElement {
   #socket = null;
   #abort = null;
+  #scrolling = null;
   #pending = new Map();
+  #askedAt = -Infinity;
+  #losing = 0;
 
   connectedCallback() {
     this.#abort = new AbortController();
     const options = { signal: this.#abort.signal };
+    this.#scrolling = new Scrolling(options.signal);
     this.addEventListener("submit", (event) => this.#onSubmit(event), options);
     this.addEventListener("click", (event) => this.#onClick(event), options);
     this.#socket = new Socket();
@@ -21,12 +31,14 @@ class LuminaConversation extends HTMLElement {
     this.#socket.addEventListener("lost", () => this.#onLost(), options);
     this.#socket.addEventListener("message", (event) => this.#onMessage(event.detail), options);
     this.#socket.open();
+    resumeGrowing(this);
     this.#mark();
-    if (this.#running.length) this.#scrollToEnd();
+    this.#showNewest();
   }
 
   disconnectedCallback() {
     this.#abort.abort();
+    clearTimeout(this.#losing);
     this.#socket.close();
   }
 
@@ -42,14 +54,21 @@ class LuminaConversation extends HTMLElement {
     return [...this.#turns.querySelectorAll('.turn[data-status="running"]')];
   }
 
+  // --- The socket ----------------------------------------------------------------------------
+
   #onOpen() {
+    this.toggleAttribute("data-connected", true);
+    clearTimeout(this.#losing);
     this.querySelector("#connection").hidden = true;
     if (this.dataset.conversation) this.#watch();
     for (const message of this.#pending.values()) this.#socket.send(message);
   }
 
+  // A loss that mends itself at once, or comes of leaving the page, is not worth a word.
   #onLost() {
-    this.querySelector("#connection").hidden = false;
+    this.toggleAttribute("data-connected", false);
+    clearTimeout(this.#losing);
+    this.#losing = setTimeout(() => (this.querySelector("#connection").hidden = false), PATIENCE_MS);
   }
 
   #watch() {
@@ -62,7 +81,7 @@ class LuminaConversation extends HTMLElement {
     });
   }
 
-  // --- Asking ------------------------------------------------------------------------------
+  // --- Asking --------------------------------------------------------------------------------
 
   #onSubmit(event) {
     const form = event.target;
@@ -71,12 +90,16 @@ class LuminaConversation extends HTMLElement {
   }
 
   #onClick(event) {
-    if (event.target.closest("[data-stop]")) {
-      const turn = this.#running.at(-1);
-      if (turn) this.#stop(event, turn.dataset.run);
-    } else if (event.target.closest("[data-earlier]")) {
-      this.#showEarlier(event);
-    }
+    if (event.target.closest("[data-stop]")) this.#stopNewest(event);
+    else if (event.target.closest("[data-earlier]")) this.#showEarlier(event);
+  }
+
+  // The second click of a double click on Ask would land on Stop, which takes its place.
+  #stopNewest(event) {
+    const turn = this.#running.at(-1);
+    if (!turn || (event.detail && performance.now() - this.#askedAt < DOUBLE_CLICK_MS)) return;
+    if (this.#socket.isOpen) this.#stop(event, turn.dataset.run);
+    else turn.querySelector(".stop-form").requestSubmit();
   }
 
   #stop(event, run) {
@@ -85,36 +108,52 @@ class LuminaConversation extends HTMLElement {
     this.#socket.send({ type: "stop", run: Number(run) });
   }
 
-  // Without a socket the form goes its own way and the answer comes with the next page.
+  // Where there has never been a socket the form goes its own way, and the answer comes with the
+  // next page. A question asked while the connection is lost is sent when it is back.
   #ask(event, form) {
-    if (!this.#socket.isOpen) return;
+    if (!this.#socket.hasBeenOpen) {
+      this.#composer.forgetDraft();
+      return;
+    }
     event.preventDefault();
+    const message = this.#messageFrom(form);
+    this.#askedAt = performance.now();
+    this.#pending.set(message.client_id, message);
+    if (message.text && !message.edits && this.#running.length === 0) this.#showPending(message);
+    if (form.closest("lumina-composer")) this.#composer.clear();
+    if (this.#socket.isOpen) this.#socket.send(message);
+  }
+
+  #messageFrom(form) {
     const fields = Object.fromEntries(new FormData(form));
     const message = {
       type: "ask",
       client_id: crypto.getRandomValues(new Uint32Array(4)).join("-"),
       time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     };
-    for (const name of ["text", "conversation", "edits", "regenerates", "continues"]) {
+    for (const name of KINDS) {
       if (fields[name]) message[name] = fields[name];
     }
-    if (!message.edits && !message.regenerates && !message.continues && this.dataset.conversation) {
+    const isQuestion = !message.edits && !message.regenerates && !message.continues;
+    if (isQuestion && this.dataset.conversation) {
       message.conversation = this.dataset.conversation;
+      // What the page shows is what the model will see, whichever version another tab has chosen.
+      const last = [...this.#turns.querySelectorAll(".turn[data-question]")].at(-1)?.dataset;
+      if (last) message.after = last.answer || last.question;
     }
-    this.#pending.set(message.client_id, message);
-    if (message.text && !message.edits) this.#showPending(message);
-    if (form.closest("lumina-composer")) this.#composer.clear();
-    this.#socket.send(message);
+    return message;
   }
 
   #showPending(message) {
-    const turn = this.querySelector("#pending-turn").content.firstElementChild.cloneNode(true);
-    turn.dataset.client = message.client_id;
-    turn.querySelector(".question-text").textContent = message.text;
+    const turn = pendingTurn(this.querySelector("#pending-turn"), message);
     this.#turns.append(turn);
+    this.#leaveWelcome();
+    this.#scrolling.show(turn, { smoothly: true });
+  }
+
+  #leaveWelcome() {
     this.classList.remove("is-empty");
     this.querySelector(".welcome")?.remove();
-    turn.scrollIntoView({ block: "start", behavior: "smooth" });
   }
 
   // --- What comes back -----------------------------------------------------------------------
@@ -128,66 +167,61 @@ class LuminaConversation extends HTMLElement {
 
   #onAccepted({ client_id: clientId, conversation }) {
     this.#pending.delete(clientId);
-    if (this.dataset.conversation) return;
-    this.dataset.conversation = conversation;
-    const hidden = this.querySelector('#composer [name="conversation"]');
-    if (hidden) hidden.value = conversation;
-    this.querySelector("#question").placeholder = "Ask a follow-up…";
-    history.replaceState(null, "", `/c/${conversation}/`);
-    this.#refreshSidebar();
+    if (!this.dataset.conversation) {
+      this.dataset.conversation = conversation;
+      const hidden = this.querySelector('#composer [name="conversation"]');
+      if (hidden) hidden.value = conversation;
+      this.querySelector("#question").placeholder = "Ask a follow-up…";
+      this.#composer.moveTo(`/c/${conversation}/`);
+      refreshSidebar(conversation);
+    }
+    this.#composer.keepDraft();
   }
 
   #onRefused({ client_id: clientId, message: reason, code }) {
     const refused = this.#pending.get(clientId);
     this.#pending.delete(clientId);
-    this.#turns.querySelector(`.pending[data-client="${CSS.escape(clientId)}"]`)?.remove();
-    if (code !== "not_running") this.#composer.refuse(reason, refused?.text);
+    byClient(this.#turns, clientId)?.remove();
+    const question = refused?.edits ? "" : refused?.text;
+    if (code !== "not_running") this.#composer.refuse(reason, question);
     this.#mark();
   }
 
-  #onTurn({ run, client_id: clientId, follows, question, html }) {
-    const near = this.#isNearEnd;
-    const holder = document.createElement("template");
-    holder.innerHTML = html;
-    const turn = holder.content.firstElementChild;
-    this.dataset.newest = Math.max(Number(this.dataset.newest), run);
-    const pending = this.#turns.querySelector(`.pending[data-client="${CSS.escape(clientId)}"]`);
-    const known = document.getElementById(`turn-${question}`);
-    const place = known ?? pending;
-    if (place) {
-      this.#removeAfter(place);
-      place.replaceWith(turn);
-    } else {
-      const before = follows && this.#turns.querySelector(`.turn[data-answer="${follows}"]`);
-      if (before) this.#removeAfter(before);
-      else if (!follows) this.#turns.replaceChildren();
-      this.#turns.append(turn);
-      if (near) turn.scrollIntoView({ block: "start", behavior: "smooth" });
+  #onTurn(message) {
+    this.dataset.newest = Math.max(Number(this.dataset.newest), message.run);
+    const isShown = byClient(this.#turns, message.client_id) !== undefined;
+    const hadFocus = this.#turns.contains(document.activeElement);
+    const wasAtEnd = this.#scrolling.isAtEnd;
+    const turn = turnFrom(message.html);
+    if (!placeTurn(this.#turns, turn, message)) {
+      location.reload();
+      return;
     }
-    this.querySelector(".welcome")?.remove();
-    this.classList.remove("is-empty");
+    resumeGrowing(turn);
+    decorate(turn);
+    this.#leaveWelcome();
     for (const old of this.#turns.querySelectorAll(".turn:not(:last-child) .followups")) old.remove();
     this.#mark();
-  }
-
-  #removeAfter(turn) {
-    while (turn.nextElementSibling) turn.nextElementSibling.remove();
+    if (hadFocus && !this.#turns.contains(document.activeElement)) this.#composer.takeFocus();
+    if (!isShown && wasAtEnd) this.#scrolling.show(turn, { smoothly: true });
   }
 
   #onEvent({ run, seq, type, status, puts }) {
     const turn = this.#turns.querySelector(`.turn[data-run="${run}"]`);
     if (!turn || seq !== Number(turn.dataset.seq) + 1) return;
-    const near = this.#isNearEnd;
     turn.dataset.seq = seq;
-    const answer = turn.querySelector(".answer");
-    applyPuts(answer, puts);
-    if (type === "run_finished") {
-      turn.dataset.status = status;
-      answer.setAttribute("aria-busy", "false");
-      this.#mark();
-      this.#refreshSidebar();
-    }
-    if (near && turn === this.#turns.lastElementChild) this.#scrollToEnd();
+    applyPuts(turn.querySelector(".answer"), puts);
+    if (type === "run_finished") this.#onFinished(turn, status);
+    if (turn === this.#turns.lastElementChild) this.#scrolling.keepUp();
+  }
+
+  #onFinished(turn, status) {
+    turn.dataset.status = status;
+    turn.querySelector(".answer").setAttribute("aria-busy", "false");
+    this.#mark();
+    const notice = turn.querySelector(".notice")?.textContent.trim();
+    this.querySelector("#said").textContent = notice || "The answer is complete.";
+    refreshSidebar(this.dataset.conversation);
   }
 
   // --- The page ------------------------------------------------------------------------------
@@ -196,40 +230,28 @@ class LuminaConversation extends HTMLElement {
     this.#composer.busy = this.#running.length > 0;
   }
 
-  get #isNearEnd() {
-    const page = document.documentElement;
-    return page.scrollHeight - page.scrollTop - page.clientHeight < NEAR_END_PX;
-  }
-
-  #scrollToEnd() {
-    const page = document.documentElement;
-    page.scrollTop = page.scrollHeight;
-  }
-
-  async #refreshSidebar() {
-    const current = this.dataset.conversation;
-    try {
-      const html = await fetchFragment(`/sidebar/?conversation=${encodeURIComponent(current)}`);
-      const sidebar = document.getElementById("sidebar");
-      if (!sidebar.contains(document.activeElement)) sidebar.innerHTML = html;
-    } catch {
-      // The list is refreshed with the next answer.
-    }
+  // A conversation that is opened, rather than returned to, shows its newest question.
+  #showNewest() {
+    const [navigation] = performance.getEntriesByType("navigation");
+    const newest = this.#turns.lastElementChild;
+    const isOpened = navigation?.type === "navigate" && !location.hash;
+    if (isOpened && newest?.previousElementSibling) this.#scrolling.show(newest, { smoothly: false });
   }
 
   async #showEarlier(event) {
     const link = event.target.closest("[data-earlier]");
     event.preventDefault();
     try {
-      const html = await fetchFragment(link.href);
-      const height = document.documentElement.scrollHeight;
       const holder = document.createElement("template");
-      holder.innerHTML = html;
+      holder.innerHTML = await fetchFragment(link.href);
       const earlier = holder.content.querySelector("[data-earlier]");
-      this.#turns.prepend(...holder.content.querySelectorAll(".turn"));
+      const turns = [...holder.content.querySelectorAll(".turn")];
+      const height = document.documentElement.scrollHeight;
+      this.#turns.prepend(...turns);
+      for (const turn of turns) decorate(turn);
       if (earlier) link.href = earlier.href;
       else link.remove();
-      window.scrollBy(0, document.documentElement.scrollHeight - height);
+      scrollBy({ top: document.documentElement.scrollHeight - height, behavior: "instant" });
     } catch {
       location.assign(link.href);
     }

@@ -4,14 +4,14 @@ export function enablePageControls() {
   document.addEventListener("click", onClick);
   document.addEventListener("submit", onSubmit);
   document.addEventListener("keydown", onKey);
+  document.addEventListener("toggle", onToggle, true);
 }
 
 function onClick(event) {
-  const target = event.target.closest("[data-toggles], [data-theme-toggle], [data-copies], [data-closes], .copy-code");
+  const target = event.target.closest("[data-theme-toggle], [data-copies], [data-closes], .copy-code");
   closeMenus(event.target);
   if (!target) return;
-  if (target.matches("[data-toggles]")) toggle(target);
-  else if (target.matches("[data-theme-toggle]")) switchTheme();
+  if (target.matches("[data-theme-toggle]")) switchTheme();
   else if (target.matches("[data-closes]")) closeDetails(target);
   else copy(target);
 }
@@ -19,13 +19,23 @@ function onClick(event) {
 function onSubmit(event) {
   const question = event.target.dataset.confirm;
   if (question && !window.confirm(question)) event.preventDefault();
+  else addToken(event.target);
+}
+
+// What came over the socket has no token of the session; the question box has it.
+function addToken(form) {
+  if (form.method !== "post" || form.elements.csrfmiddlewaretoken) return;
+  const token = document.querySelector("[name=csrfmiddlewaretoken]");
+  if (token) form.append(token.cloneNode());
 }
 
 function onKey(event) {
   const typing = event.target.closest?.("input, textarea, select, [contenteditable]");
   if (event.key === "Escape") {
     const open = event.target.closest?.("details.edit[open], details.item-menu[open]");
-    if (open) closeDetails(open.querySelector("summary"));
+    if (!open) return;
+    event.preventDefault();
+    closeDetails(open.querySelector("summary"));
   } else if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
     const question = document.getElementById("question");
     if (!question) return;
@@ -34,11 +44,13 @@ function onKey(event) {
   }
 }
 
-function toggle(button) {
-  const target = document.getElementById(button.dataset.toggles);
-  const open = target.classList.toggle("is-open");
-  button.setAttribute("aria-expanded", String(open));
-  if (open) target.querySelector("a")?.focus();
+// Who opens a form wants to write in it, and to see all of it.
+function onToggle({ target }) {
+  if (!target.open || !target.matches("details.edit, details.item-menu")) return;
+  const field = target.querySelector("textarea, input:not([type=hidden])");
+  field.focus();
+  field.setSelectionRange(field.value.length, field.value.length);
+  field.form.parentElement.scrollIntoView({ block: "nearest", behavior: "instant" });
 }
 
 function switchTheme() {
@@ -66,10 +78,12 @@ async function copy(button) {
   const text = button.matches(".copy-code")
     ? button.closest(".code").querySelector("pre").textContent
     : answerText(document.getElementById(button.dataset.copies));
-  const said = button.querySelector("span") ?? button;
-  const before = said.textContent;
-  said.textContent = (await copied(text)) ? "Copied" : "Press Ctrl+C";
-  setTimeout(() => (said.textContent = before), 1600);
+  const label = button.querySelector("span") ?? button;
+  const said = (await copied(text)) ? "Copied" : "Not copied";
+  label.textContent = said;
+  setTimeout(() => (label.textContent = "Copy"), 1600);
+  const status = document.getElementById("said");
+  if (status) status.textContent = said;
 }
 
 // Plain text of an answer: badges become their bracketed numbers.

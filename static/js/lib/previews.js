@@ -10,7 +10,10 @@ let timer = 0;
 let shownFor = null;
 
 export function enablePreviews() {
-  document.addEventListener("pointerover", (event) => consider(event.target, DELAY_MS));
+  document.addEventListener("pointerover", (event) => {
+    // A finger that touches a citation opens its card.
+    if (event.pointerType !== "touch") consider(event.target, DELAY_MS);
+  });
   document.addEventListener("focusin", (event) => consider(event.target, 0));
   document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
 }

@@ -9,12 +9,22 @@ export class Socket extends EventTarget {
   #wait = FIRST_WAIT_MS;
   #timer = 0;
   #closed = false;
+  #abort = new AbortController();
+  hasBeenOpen = false;
+
+  constructor() {
+    super();
+    const options = { signal: this.#abort.signal };
+    addEventListener("online", () => this.#retry(), options);
+    document.addEventListener("visibilitychange", () => document.hidden || this.#retry(), options);
+  }
 
   open() {
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     this.#socket = new WebSocket(`${scheme}//${location.host}/ws/`);
     this.#socket.addEventListener("open", () => {
       this.#wait = FIRST_WAIT_MS;
+      this.hasBeenOpen = true;
       this.dispatchEvent(new Event("open"));
     });
     this.#socket.addEventListener("message", (event) => {
@@ -33,8 +43,16 @@ export class Socket extends EventTarget {
 
   close() {
     this.#closed = true;
+    this.#abort.abort();
     clearTimeout(this.#timer);
     this.#socket?.close();
+  }
+
+  // The network or the person is back: there is no need to wait any longer.
+  #retry() {
+    if (this.#socket?.readyState !== WebSocket.CLOSED) return;
+    clearTimeout(this.#timer);
+    this.open();
   }
 
   #lost(event) {

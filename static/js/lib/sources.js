@@ -20,7 +20,8 @@ async function fill(details) {
   const url = details.dataset.fill;
   delete details.dataset.fill;
   try {
-    details.querySelector(".source-body").innerHTML = await fetchFragment(url);
+    const html = await fetchFragment(url);
+    details.querySelector(".source-body").innerHTML = html;
   } catch {
     details.dataset.fill = url;
   }
@@ -42,6 +43,7 @@ function openCard(card) {
   details.open = true;
   for (const other of document.querySelectorAll(".source.is-target")) other.classList.remove("is-target");
   card.classList.add("is-target");
-  card.scrollIntoView({ block: "nearest", behavior: "smooth" });
+  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  card.scrollIntoView({ block: "nearest", behavior: calm ? "instant" : "smooth" });
   details.querySelector("summary").focus({ preventScroll: true });
 }

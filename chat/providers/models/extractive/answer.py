@@ -6,23 +6,23 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from chat.providers.models.extractive_language import (
+from chat.providers.models.extractive.language import (
     FULLY_KNOWN,
     folded,
     informative_words,
     language,
     language_of,
+    subject_terms,
 )
-from chat.providers.models.extractive_questions import differing
-from chat.providers.models.extractive_ranking import Question, Scored
+from chat.providers.models.extractive.questions import differing
+from chat.providers.models.extractive.ranking import Question, Scored
 
 # From this coverage on a sentence answers; from the lower one on it is worth showing.
-_DIRECT, _INDIRECT, _RELATED = 0.55, 0.45, 0.35
+_DIRECT, _INDIRECT = 0.55, 0.4
 _RIVAL, _RIVAL_WITH_OTHER_FIGURES = 0.85, 0.6
-_SAME_MATTER = 0.75
 _MORE, _MORE_COVERAGE, _NEAR_DUPLICATE = 0.5, 0.6, 0.6
 _MAX_MORE, _MAX_MORE_OF_A_FACT, _MAX_OF_A_SOURCE = 5, 3, 3
-_FACTS = frozenset({"time", "amount", "person", "place", "name"})
+_FACTS = frozenset({"colour", "time", "amount", "person", "place", "name"})
 _MAX_FOLLOW_UPS, _MAX_TITLE_CHARS = 3, 100
 _SITE_NAME = re.compile(r"\s+[|–—-]\s+[^|–—]{2,40}$")
 _UNSAFE_IN_PROSE = re.compile(r"[<>`*_\[\]【】\\|#$\x00-\x1f\x7f]+")
@@ -45,29 +45,22 @@ def is_direct(found: Scored) -> bool:
 
 def choose(question: Question, ranked: Sequence[Scored]) -> Chosen | None:
     """None if no sentence is worth showing."""
-    shown = [found for found in ranked if found.coverage >= _INDIRECT and found.matched]
+    shown = [found for found in ranked if _is_worth_showing(found)]
     if not shown:
         return None
-    best, direct = _best(ranked, shown)
+    best = shown[0]
+    sources = {found.candidate.passage.number for found in shown if is_direct(found)}
+    direct = best.candidate.passage.number in sources
     matter = [best, *_rivals(best, shown)] if is_direct(best) else [best]
     matter.sort(key=_newest_first)
     lead, overtaken = matter[0], tuple(matter[1:])
     differ = any(_figures_differ(lead, other) for other in overtaken)
-    more = _more(question, matter, shown)
-    return Chosen(lead, overtaken, more, differ, direct)
+    return Chosen(lead, overtaken, _more(question, matter, shown), differ, direct)
 
 
-def _best(ranked: Sequence[Scored], shown: Sequence[Scored]) -> tuple[Scored, bool]:
-    """The sentence to begin with, and whether it answers.
-
-    The best one may lean on its neighbour: it answers if a sentence of its passage covers the
-    question.
-    """
-    direct = [found for found in shown if is_direct(found)]
-    covering = {id(found.candidate.passage) for found in direct}
-    if id(ranked[0].candidate.passage) in covering and ranked[0].has_kind:
-        return ranked[0], True
-    return (direct[0], True) if direct else (shown[0], False)
+def _is_worth_showing(found: Scored) -> bool:
+    """Without the name that was asked about, a sentence must hold all the more of the rest."""
+    return bool(found.matched) and found.coverage >= (_INDIRECT if found.has_names else _DIRECT)
 
 
 def _newest_first(found: Scored) -> int:
@@ -89,13 +82,25 @@ def _rivals(best: Scored, shown: Sequence[Scored]) -> list[Scored]:
 def _is_rival(best: Scored, other: Scored) -> bool:
     if other.candidate.language != best.candidate.language or not is_direct(other):
         return False
-    shared = len(best.matched & other.matched) / len(best.matched | other.matched)
-    if shared < _SAME_MATTER or _likeness(best, other) >= _NEAR_DUPLICATE + 0.25:
+    if not other.matched >= best.matched or not _share_a_subject(best, other):
+        return False
+    if _says_the_same(best, other):
         return False
     if _figures_differ(best, other):
         return other.score >= _RIVAL_WITH_OTHER_FIGURES * best.score
     dates = {found.candidate.passage.published for found in (best, other)}
     return None not in dates and len(dates) == 2 and other.score >= _RIVAL * best.score
+
+
+def _share_a_subject(one: Scored, other: Scored) -> bool:
+    """Whether the titles of their sources have a word in common that says something."""
+    code = one.candidate.language
+    ours, theirs = (subject_terms(found.candidate.passage.title, code) for found in (one, other))
+    return not ours.isdisjoint(theirs)
+
+
+def _says_the_same(one: Scored, other: Scored) -> bool:
+    return _likeness(one, other) >= _NEAR_DUPLICATE and not _figures_differ(one, other)
 
 
 def _figures_differ(one: Scored, other: Scored) -> bool:
@@ -138,6 +143,7 @@ class Words:
     def __init__(self, code: str) -> None:
         self.code = code if code in FULLY_KNOWN else "en"
         self._known = language(self.code)
+        self.space, self.comma = (" ", ", ") if self._known.spaced else ("", "、")
 
     def say(self, key: str, **values: str) -> str:
         return str(self._known.section("wording")[key]).format(**values)
@@ -148,7 +154,8 @@ class Words:
         opening, closing = self._marks("quotes")
         if opening.strip() in text or closing.strip() in text:
             opening, closing = self._marks("inner_quotes")
-        return f"{opening}{text}{closing} [{found.candidate.passage.number}]"
+        number = found.candidate.passage.number
+        return f"{opening}{text}{closing}" + (f" [{number}]" if number else "")
 
     def _marks(self, name: str) -> Sequence[str]:
         marks: Sequence[str] = (self._known.sections or {})[name]
@@ -181,7 +188,9 @@ def _disagreement(speak: Words, chosen: Chosen) -> str:
     key = "newer_first"
     if chosen.figures_differ:
         key = "differ" if dated else "differ_undated"
-    return " ".join([speak.say(key), *(_overtaken(speak, found) for found in chosen.overtaken)])
+    return speak.space.join(
+        [speak.say(key), *(_overtaken(speak, found) for found in chosen.overtaken)]
+    )
 
 
 def _overtaken(speak: Words, found: Scored) -> str:
@@ -196,7 +205,7 @@ def nothing_found_text(
 ) -> str:
     """`places` are keys of the wording; `reasons` say for each provider why it gave nothing."""
     speak = Words(question.language)
-    where = ", ".join(speak.say(place) for place in places)
+    where = speak.comma.join(speak.say(place) for place in places)
     sentences = [
         speak.say("nothing"),
         speak.say("looked_in", places=where) if where else speak.say("nowhere"),
@@ -205,12 +214,19 @@ def nothing_found_text(
         told = "; ".join(f"{_prose(who)}: {_prose(why)}" for who, why in reasons.items())
         sentences.append(speak.say("passed_over", reasons=told))
     sentences.append(speak.say("advice"))
-    return _finished(speak, [" ".join(sentences)], [])
+    return _finished(speak, [speak.space.join(sentences)], [])
 
 
-def no_words_text(question: Question) -> str:
+def earlier_text(question: Question, chosen: Chosen) -> str:
+    """What the person said before answers: there is no source to cite."""
     speak = Words(question.language)
-    return _finished(speak, [speak.say("no_words")], [])
+    return _finished(speak, [speak.say("earlier", quote=speak.quote(chosen.lead))], [])
+
+
+def short_text(question: Question, key: str) -> str:
+    """One sentence of the wording, where there is nothing to search for."""
+    speak = Words(question.language)
+    return _finished(speak, [speak.say(key)], [])
 
 
 def remembered_text(question: Question, said: str, what: str) -> str:
@@ -231,15 +247,18 @@ def _prose(text: str, max_chars: int = 160) -> str:
 
 
 def follow_ups(question: Question, ranked: Sequence[Scored], used: Set[int]) -> list[str]:
-    """Questions from sources that were found but not quoted, and from headings that ask."""
-    speak = Words(question.language)
-    related = [found.candidate for found in ranked if found.coverage >= _RELATED]
-    titles = [one.passage.title for one in related if one.passage.number not in used]
-    asking = [one.heading for one in related if _as_question(speak, one.heading)]
+    """Questions from headings that ask and from sources that were found but not quoted.
+
+    Only such as share a word with the question or with the sentence that came first.
+    """
+    speak, code = Words(question.language), question.language
+    near = subject_terms(f"{question.text}\n{ranked[0].candidate.text}", code)
+    others = [one.candidate for one in ranked if one.candidate.passage.number not in used]
+    asking = [one.candidate.heading for one in ranked if _as_question(speak, one.candidate.heading)]
     found: dict[str, None] = {}
-    for title in [*titles, *asking]:
+    for title in [*asking, *(one.passage.title for one in others)]:
         plain = _SITE_NAME.sub("", " ".join(title.split()))
-        if _is_worth_asking(question, plain):
+        if _is_worth_asking(question, plain) and not near.isdisjoint(subject_terms(plain, code)):
             found[_as_question(speak, plain) or speak.say("about", title=plain)] = None
     return list(found)[:_MAX_FOLLOW_UPS]
 

@@ -8,6 +8,7 @@ question carry no subject. Text in a script without spaces is compared by pairs 
 from __future__ import annotations
 
 import re
+import threading
 import tomllib
 import unicodedata
 from collections import defaultdict
@@ -44,6 +45,8 @@ _UNACCENTED = {ord("ё"): "е"} | {
     for code in (*range(0xC0, 0x250), *range(0x386, 0x3CF))
 }
 _SAMPLE_CHARS = 4000
+_MEASURE, _NAME, _SUBJECT = 0.6, 1.5, 0.5
+_own = threading.local()
 
 FULLY_KNOWN = ("en", "es", "de", "fr", "ja", "ru")
 
@@ -130,13 +133,18 @@ def words(text: str) -> list[str]:
     return _TOKEN.findall(folded(text))
 
 
+def is_spaceless(word: str) -> bool:
+    """Whether it is a run of a script that writes no spaces."""
+    return _SPACELESS_TOKEN.match(word) is not None
+
+
 def terms(text: str, code: str) -> list[str]:
     """Search terms in order: stems, and characters and their pairs where no spaces are written."""
     return [term for word in words(text) for term in _terms_of(word, code)]
 
 
 def _terms_of(word: str, code: str) -> Sequence[str]:
-    if not _SPACELESS_TOKEN.match(word):
+    if not is_spaceless(word):
         return (stem(word, code),)
     pairs = [word[i : i + 2] for i in range(len(word) - 1)]
     return [*(character for character in word if _KANJI.match(character)), *pairs]
@@ -145,13 +153,16 @@ def _terms_of(word: str, code: str) -> Sequence[str]:
 @lru_cache(maxsize=50_000)
 def stem(word: str, code: str) -> str:
     base = str(language(code).section("irregular").get(word, word))
-    stemmer = _stemmer(language(code).stemmer)
-    return str(stemmer.stemWord(base)) if stemmer and base.isalpha() else base
+    name = language(code).stemmer
+    return str(_stemmer(name).stemWord(base)) if name and base.isalpha() else base
 
 
-@lru_cache(maxsize=32)
 def _stemmer(name: str) -> Any:
-    return snowballstemmer.stemmer(name) if name else None
+    """One a thread: a stemmer holds the word that it works on."""
+    stemmers = _own.__dict__.setdefault("stemmers", {})
+    if name not in stemmers:
+        stemmers[name] = snowballstemmer.stemmer(name)
+    return stemmers[name]
 
 
 def informative_terms(question: str, code: str, as_code: str) -> dict[str, float]:
@@ -166,12 +177,23 @@ def informative_terms(question: str, code: str, as_code: str) -> dict[str, float
     for word in words(question):
         if _says_nothing(word, asking):
             continue
-        emphasis = 0.3 if word in asking.measures else 1.5 if word in names else 1.0
+        emphasis = _MEASURE if word in asking.measures else _NAME if word in names else 1.0
         for term in _terms_of(word, as_code):
             if term not in asking.function_words:
                 weight = emphasis * _weight_of_script(term)
                 weights[term] = max(weight, weights.get(term, 0.0))
     return weights
+
+
+def subject_terms(text: str, code: str) -> frozenset[str]:
+    """The terms that alone can say what a title is about."""
+    weights = informative_terms(text, code, code)
+    return frozenset(term for term, weight in weights.items() if weight >= _SUBJECT)
+
+
+def measure_terms(question: str, code: str, as_code: str) -> frozenset[str]:
+    measures = language(code).measures
+    return frozenset(stem(word, as_code) for word in words(question) if word in measures)
 
 
 def informative_words(question: str, code: str) -> frozenset[str]:
@@ -191,7 +213,7 @@ def _names(question: str) -> set[str]:
 
 def _weight_of_script(term: str) -> float:
     """How much a term says by its script: a pair of hiragana is mostly grammar."""
-    if not _SPACELESS_TOKEN.match(term):
+    if not is_spaceless(term):
         return 1.0
     if len(term) == 1:
         return 0.5

@@ -10,10 +10,10 @@ from collections.abc import Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from chat.providers.models.extractive_language import folded, language, stem, words
+from chat.providers.models.extractive.language import folded, language, stem, words
 
 # In this order: "why … when" asks for a reason, "what is the height" for an amount.
-_KINDS = ("reason", "time", "amount", "person", "place", "name", "meaning")
+_KINDS = ("reason", "colour", "time", "amount", "person", "place", "name", "meaning")
 # Worth less than just what was asked for: a clause of time, a place without a name, a figure.
 _IN_PART, _SOME_FIGURE, _A_FIGURE_AT_LEAST = 0.5, 0.7, 0.05
 _NEVER = re.compile(r"(?!)")
@@ -26,7 +26,7 @@ _NAME = re.compile(rf"{_CAPITALISED}(?:{_PARTICLES}\s(?:[A-ZÀ-ÞА-Я]\.\s)*{_C
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`kind` is one of reason, time, amount, person, place, name, meaning, or empty.
+    """`kind` is one of reason, colour, time, amount, person, place, name, meaning, or empty.
 
     `units` names the kinds of unit that fit an amount, `counted` is the stem of what is counted.
     """
@@ -63,7 +63,7 @@ def fit(asked: Asked, sentence: str, code: str, known: Set[str]) -> float:
         if re.search(_YEAR, text) or _has(text, "date", code):
             return 1.0
         return _IN_PART * _has(text, "moment", code)
-    if asked.kind in ("reason", "name"):
+    if asked.kind in ("reason", "colour", "name"):
         return float(_has(text, asked.kind, code))
     if asked.kind == "person":
         return float(_has_new(_NAME, sentence, known) or _has(text, "person", code))
@@ -77,6 +77,11 @@ def fit(asked: Asked, sentence: str, code: str, known: Set[str]) -> float:
 def opens_vaguely(sentence: str, code: str) -> bool:
     """Begins with a word that points back, so that it does not stand alone."""
     return bool(re.match(rf"\W*(?:{_showing('opens_vaguely', code).pattern})", folded(sentence)))
+
+
+def speaks_of_the_asker(text: str, code: str) -> bool:
+    mine = language(code).section("person").get("mine", "")
+    return bool(mine) and re.search(_edged(str(mine), code), folded(text)) is not None
 
 
 def is_negative(text: str, code: str) -> bool:

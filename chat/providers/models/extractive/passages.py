@@ -11,25 +11,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from itertools import islice
 
+from chat.agent.citations import OPENERS, match_marker
 from chat.agent.sentences import is_heading, sentence_spans
-from chat.providers.models.extractive_language import language_of, terms, words
+from chat.providers.models.extractive.language import is_spaceless, language_of, terms, words
 
 _MAX_QUOTE_CHARS = 600
 _MAX_PASSAGE_CHARS = 20_000
+_MAX_CANDIDATES = 500
 _MIN_WORDS, _MIN_CHARS_WITHOUT_SPACES = 4, 8
 _BULLET = re.compile(r"^(?:[-*+•·]|\d{1,3}[.)])\s+")
-_MARKER = re.compile(
-    r"\s?[\[【]\s*(?:sources?|src)?\s*[:#^]?\s*\d{1,2}(?!\d)"
-    r"(?:\s*[,、;:†–-][^\[\]【】\n]{0,40})?\s*[\]】]",
-    re.IGNORECASE,
-)
+_OPENER = re.compile(f"[{re.escape(OPENERS)}]")
 _EMPHASIS = re.compile(r"(\*\*|__)(?=\S)([^*_]{1,300})(?<=\S)\1")
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,200})\]\([^()\s]{0,500}\)")
 _UNQUOTABLE = re.compile(
     r"<\s*[/!?a-zA-Z]"  # a tag
     r"|[`\\]|\$\$|!\[|\]\s*[(:]"  # code, mathematics, a picture, a link
-    r"|[\[【][^\[\]【】]{0,12}?(?<!\d)\d{1,2}(?!\d)[^\[\]【】]{0,40}[\]】]"  # a marker
     r"|\[\s*\]|[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]"
 )
 
@@ -55,12 +53,12 @@ class Candidate:
     position: int
 
     @cached_property
-    def ordered_terms(self) -> list[str]:
-        return terms(self.text, self.language)
+    def terms(self) -> frozenset[str]:
+        return frozenset(terms(self.text, self.language))
 
     @cached_property
-    def terms(self) -> frozenset[str]:
-        return frozenset(self.ordered_terms)
+    def first_terms(self) -> list[str]:
+        return terms(self.text[:40], self.language)[:2]
 
     @cached_property
     def context(self) -> frozenset[str]:
@@ -69,7 +67,9 @@ class Candidate:
 
 
 def candidates(passages: Sequence[Passage], default_language: str) -> list[Candidate]:
-    return [found for passage in passages for found in _of_passage(passage, default_language)]
+    """In order; only so many that ranking them takes no longer than a blink."""
+    found = (one for passage in passages for one in _of_passage(passage, default_language))
+    return list(islice(found, _MAX_CANDIDATES))
 
 
 def quotable(sentence: str) -> str:
@@ -80,8 +80,20 @@ def quotable(sentence: str) -> str:
     if len(sentence) > 2 * _MAX_QUOTE_CHARS:
         return ""
     text = _BULLET.sub("", " ".join(sentence.split()))
-    text = _EMPHASIS.sub(r"\2", _LINK.sub(r"\1", _MARKER.sub("", text))).strip()
-    return "" if len(text) > _MAX_QUOTE_CHARS or _UNQUOTABLE.search(text) else text
+    text = _without_markers(_EMPHASIS.sub(r"\2", _LINK.sub(r"\1", text))).strip()
+    is_unsafe = _UNQUOTABLE.search(text) or _without_markers(text) != text
+    return "" if is_unsafe or len(text) > _MAX_QUOTE_CHARS else text
+
+
+def _without_markers(text: str) -> str:
+    """Each marker goes with the space before it. What is left may form a new one."""
+    kept, position = [], 0
+    for opener in _OPENER.finditer(text):
+        marker = match_marker(text, opener.start()) if opener.start() >= position else None
+        if marker:
+            kept.append(text[position : marker.start].rstrip())
+            position = marker.end
+    return "".join([*kept, text[position:]])
 
 
 def _of_passage(passage: Passage, default_language: str) -> Iterator[Candidate]:
@@ -101,6 +113,5 @@ def _of_passage(passage: Passage, default_language: str) -> Iterator[Candidate]:
 
 def _is_long_enough(quote: str) -> bool:
     found = words(quote)
-    if len(found) >= _MIN_WORDS:
-        return True
-    return any(len(word) >= _MIN_CHARS_WITHOUT_SPACES for word in found if not word.isascii())
+    n_without_spaces = sum(len(word) for word in found if is_spaceless(word))
+    return len(found) >= _MIN_WORDS or n_without_spaces >= _MIN_CHARS_WITHOUT_SPACES

@@ -13,36 +13,37 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
-from chat.providers.models.extractive_language import (
+from chat.providers.models.extractive.language import (
     informative_terms,
     informative_words,
     language,
     language_of,
-    terms,
+    measure_terms,
 )
-from chat.providers.models.extractive_passages import Candidate
-from chat.providers.models.extractive_questions import (
+from chat.providers.models.extractive.passages import Candidate
+from chat.providers.models.extractive.questions import (
     Asked,
     asked_by,
     fit,
     is_negative,
     opens_vaguely,
+    speaks_of_the_asker,
 )
 
 # How much a term counts that is not in the sentence itself. These weights and those below are
 # bets; the questions of the tests measure them.
 _IN_TITLE, _BEFORE, _IN_PASSAGE = 0.6, 0.4, 0.3
-_BEGINNING, _PART = 0.7, 0.5
+_AKIN = 0.6
 _BACKGROUND = 0.6
 # By what is asked for: the gain of having it, and what is left of a sentence without it.
-_FITNESS = {"meaning": (0.3, 0.95), "place": (0.6, 0.8)}
+_FITNESS = {"meaning": (0.2, 0.95), "place": (0.6, 0.8)}
 _DEFAULT_FITNESS = (0.6, 0.75)
-_PLAIN_TO_SEE = frozenset({"time", "amount"})
-_OTHER_LANGUAGE, _VAGUE, _FRAGMENT, _NEGATIVE = 0.5, 0.85, 0.6, 0.97
-_ADJACENT, _OPENING = 0.15, 0.02
-_PER_TERM, _LONG_TERMS, _PER_LONG_TERM = 0.001, 25, 0.007
+_NEARLY_ALL = 0.85
+_OTHER_LANGUAGE, _NAMELESS, _VAGUE, _FRAGMENT = 0.5, 0.8, 0.9, 0.6
+# Only to decide between near equals: shorter, first in its passage, says what is so and not what
+# is not, begins with what was asked about.
+_PER_TERM, _FIRST, _NEGATIVE, _OPENING = 0.001, 0.005, 0.97, 0.02
 _ENDS = re.compile(r"[.!?…。！？؟।][\"'”’»›)\]」』）]*$")
 
 
@@ -67,6 +68,11 @@ class Question:
         return is_negative(self.text, self.language)
 
     @cached_property
+    def is_personal(self) -> bool:
+        """Whether it is about the one who asks, or goes back to something that is."""
+        return speaks_of_the_asker(f"{self.text} {self.background}", self.language)
+
+    @cached_property
     def words(self) -> frozenset[str]:
         return informative_words(f"{self.text} {self.background}", self.language)
 
@@ -81,8 +87,8 @@ class Scored:
     """`coverage` is the share of the question that the sentence and what is around it hold.
 
     `matched` are the question's terms in the sentence itself. `has_names`: the names of the
-    question are in it or right beside it. `has_kind`: where a date or an amount is asked for, it
-    has one.
+    question are in it or right beside it. `fitness`, from 0 to 1, says how far it has what is
+    asked for; `has_kind`, whether it has a date or an amount where that is asked for.
     """
 
     candidate: Candidate
@@ -90,6 +96,7 @@ class Scored:
     coverage: float
     matched: frozenset[str]
     has_names: bool
+    fitness: float
     has_kind: bool
 
 
@@ -116,11 +123,12 @@ class _Ranking:
         near = code if code == question.language else ""
         self.likeness = {term: alike(term, vocabulary, near) for term in wanted}
         present = {term: weight for term, weight in wanted.items() if self.likeness[term]}
-        self.known_share = sum(present.values()) / (sum(wanted.values()) or 1)
-        self.weights = {term: weight * self._idf(term) for term, weight in present.items()}
+        self.measures = measure_terms(question.text, question.language, code)
+        missing = wanted.keys() - present.keys() - self.measures
+        n_present = sum(present.values())
+        self.known_share = n_present / (n_present + sum(wanted[term] for term in missing) or 1)
+        self.weights = self._weighted(present)
         self.names = {term for term, weight in wanted.items() if weight > 1}
-        asked_terms = terms(question.text, code) if language(code).spaced else []
-        self.pairs = [pair for pair in pairwise(asked_terms) if wanted.keys() >= set(pair)]
         self.in_passage: dict[int, frozenset[str]] = defaultdict(frozenset)
         for one in group:
             self.in_passage[id(one.passage)] |= one.terms
@@ -131,6 +139,15 @@ class _Ranking:
             self._score(one, before if before and before.passage is one.passage else None)
             for before, one in zip(befores, self.group, strict=False)
         ]
+
+    def _weighted(self, present: Mapping[str, float]) -> dict[str, float]:
+        """A measure is no subject: however rare it is, it gets the lowest IDF of all."""
+        idf = {term: self._idf(term) for term in present}
+        lowest = min(idf.values(), default=0.0)
+        return {
+            term: weight * (lowest if term in self.measures else idf[term])
+            for term, weight in present.items()
+        }
 
     def _idf(self, term: str) -> float:
         df = sum(1 for one in self.group if self._strength(term, one.terms))
@@ -145,13 +162,26 @@ class _Ranking:
         fitness = fit(self.question.asked, one.text, one.language, self.question.words)
         total = sum(self.weights.values())
         share = sum(self.weights[term] * held[term] for term in held) / total if total else 0.0
+        coverage = share * self.known_share
+        has_names = all(self._is_near(name, one, before) for name in self.names)
+        score = coverage * self._suits(fitness) * self._stands(one) * self._opens_with_it(one)
         return Scored(
             one,
-            share * self._suits(fitness) * self._stands(one) * self._speaks_of_it(one),
-            share * self.known_share,
+            score if has_names else score * _NAMELESS,
+            coverage,
             frozenset(term for term in held if self._strength(term, one.terms)),
-            all(self._is_near(name, one, before) for name in self.names),
-            fitness > 0 or self.question.asked.kind not in _PLAIN_TO_SEE,
+            has_names,
+            fitness,
+            self._has_kind(fitness, coverage),
+        )
+
+    def _has_kind(self, fitness: float, coverage: float) -> bool:
+        """An amount is plain to see; a time can be told in words that we do not know."""
+        kind = self.question.asked.kind
+        return (
+            fitness > 0
+            or kind not in {"time", "amount"}
+            or (kind == "time" and coverage >= _NEARLY_ALL)
         )
 
     def _is_near(self, term: str, one: Candidate, before: Candidate | None) -> bool:
@@ -179,21 +209,12 @@ class _Ranking:
         if is_negative(one.text, one.language) and not self.question.is_negative:
             factor *= _NEGATIVE
         factor *= 1.0 if _ENDS.search(one.text) else _FRAGMENT
-        n_over = max(0, len(one.terms) - _LONG_TERMS)
-        shortness = 1 - min(_PER_TERM * len(one.terms) + _PER_LONG_TERM * n_over, 0.3)
-        return factor * shortness * (1 if one.position else 1.005)
+        shortness = 1 - _PER_TERM * min(len(one.terms), 100)
+        return factor * shortness * (1 if one.position else 1 + _FIRST)
 
-    def _speaks_of_it(self, one: Candidate) -> float:
-        """Raised if it opens with a term of the question, or keeps those together that stand so.
-
-        "Solar System" is a pair that is kept.
-        """
-        opening = frozenset(one.ordered_terms[:2])
-        factor = 1 + _OPENING * any(self._strength(term, opening) for term in self.weights)
-        if self.pairs:
-            kept = set(pairwise(one.ordered_terms))
-            factor += _ADJACENT * sum(pair in kept for pair in self.pairs) / len(self.pairs)
-        return factor
+    def _opens_with_it(self, one: Candidate) -> float:
+        opening = frozenset(one.first_terms)
+        return 1 + _OPENING * any(self._strength(term, opening) for term in self.weights)
 
 
 def alike(term: str, vocabulary: Iterable[str], code: str) -> Mapping[str, float]:
@@ -209,8 +230,9 @@ def alike(term: str, vocabulary: Iterable[str], code: str) -> Mapping[str, float
         short, long = sorted((term, other), key=len)
         if term == other:
             found[other] = 1.0
-        elif term.isalpha() and len(short) >= 4 and long.startswith(short):
-            found[other] = _BEGINNING
-        elif term.isalpha() and len(short) >= shortest_part and short in long:
-            found[other] = _PART
+        elif term.isalpha() and (
+            (len(short) >= 4 and long.startswith(short))
+            or (len(short) >= shortest_part and short in long)
+        ):
+            found[other] = _AKIN
     return found
