@@ -141,7 +141,7 @@ def _take(
         report.conflicts[path] = _both(path, here or "", there)
         return
     try:
-        save_by_hand(owner_id, path, there, by)
+        save_by_hand(owner_id, path, there, by, expected=here or "")
     except FileRefused as refused:
         report.passed_over[path] = f"was not taken: {refused}"
         return

@@ -65,8 +65,8 @@ def write(owner_id: int, path: str, text: str, *, replaces: str = "", said: Said
         wish = Proposal(kind="replace" if replaces else "append", text=kept, old=replaces)
         return _waits(owner_id, path, wish, verdict, said, left_out)
     by = By(author=Revision.Author.AGENT, source_id=said.message_id if said else None)
-    store.put(owner_id, path, changed.text, by)
-    told = f"Saved to {path}" + (f", without {_listed(left_out)}" if left_out else "")
+    store.put(owner_id, path, changed.text, by, expected=before)
+    told = f"Saved to {path}" + _without(left_out)
     return Outcome(
         state="saved", path=path, told=told, replaced=changed.replaced, left_out=left_out
     )
@@ -156,8 +156,7 @@ def _waits(
     wish.owner_id, wish.path, wish.why = owner_id, path, verdict.why
     wish.source_id = said.message_id if said else None
     store.propose(wish)
-    without = f" {_sentence(_listed(left_out))} was left out." if left_out else ""
-    told = f"Waits for your yes: {path}.{without}"
+    told = f"Waits for your yes: {path}" + _without(left_out)
     return Outcome(state="waits", path=path, told=told, why=verdict.why, left_out=left_out)
 
 
@@ -173,8 +172,8 @@ def _listed(kinds: Sequence[str]) -> str:
     return " and ".join([", ".join(kinds[:-1]), kinds[-1]] if len(kinds) > 1 else kinds)
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+def _without(left_out: Sequence[str]) -> str:
+    return f", without {_listed(left_out)}" if left_out else ""
 
 
 # --- The person ---------------------------------------------------------------------------------
@@ -190,9 +189,10 @@ def accept(owner_id: int, pk: int) -> Outcome | None:
         lines = _lines_with(owner_id, wish.path, wish.text)
         wish.delete()
         return _forgotten(owner_id, wish.path, wish.text, lines)
-    changed = _Change.of(store.text_of(owner_id, wish.path), wish.text, wish.old)
+    before = store.text_of(owner_id, wish.path)
+    changed = _Change.of(before, wish.text, wish.old)
     by = By(author=Revision.Author.AGENT, reason="you said yes", source_id=wish.source_id)
-    store.put(owner_id, wish.path, changed.text, by)
+    store.put(owner_id, wish.path, changed.text, by, expected=before)
     wish.delete()
     return Outcome(state="saved", path=wish.path, told=f"Saved to {wish.path}")
 
@@ -214,13 +214,17 @@ def new_path(owner_id: int, given: str) -> str:
     return path
 
 
-def save_by_hand(owner_id: int, path: str, text: str, by: By | None = None) -> Revision | None:
-    """A person's own text of a file; None when nothing changed.
+def save_by_hand(
+    owner_id: int, path: str, text: str, by: By | None = None, *, expected: str | None = None
+) -> Revision | None:
+    """A person's own text of a file, made from `expected`; None when nothing changed.
 
-    Raises FileRefused for a path, a length, or a password or key among the new lines.
+    Raises FileRefused for a path, a length, a password or key among the new lines, or a file
+    that has moved on.
     """
     path = normal_path(path)
-    found = screen_secrets(_without_known(clean(text), store.text_of(owner_id, path))).left_out
+    before = store.text_of(owner_id, path) if expected is None else expected
+    found = screen_secrets(_without_known(clean(text), before)).left_out
     if found:
         raise FileRefused(f"The text holds {_listed(found)}, which memory never keeps.")
-    return store.put(owner_id, path, text, by or By())
+    return store.put(owner_id, path, text, by or By(), expected=before)

@@ -75,6 +75,11 @@ def wish_to_remember(text: str) -> str:
     return ""
 
 
+def asks_name(text: str) -> bool:
+    """Whether the person asks what they are called."""
+    return any(pattern.search(text) for pattern in _patterns("asks_name"))
+
+
 def note_of(what: str) -> tuple[str, str]:
     """Where something that the person said belongs, and the line that says it."""
     for one in _patterns("name"):

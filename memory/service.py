@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory import store
-from memory.engine.files import FileRefused, normal_path
+from memory.engine.files import FileRefused, label_of, normal_path
 from memory.engine.opening import Opened, StoredFile, always_read, matching_skills, opened
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.tokens import estimate_tokens
 from memory.gate import Said
 from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
-from memory.phrases import note_of, wish_to_remember
+from memory.phrases import asks_name, note_of, wish_to_remember
 
 __all__ = [
     "FileRefused",
@@ -25,9 +25,11 @@ __all__ = [
     "Sanitized",
     "StartTexts",
     "StoredSource",
+    "asks_name",
     "clean_text",
     "count_tokens",
     "forget",
+    "label_of",
     "list_files",
     "n_waiting",
     "note_of",

@@ -53,8 +53,14 @@ def newest_number(file: MemoryFile) -> int:
     return file.revisions.aggregate(newest=Max("number"))["newest"] or 0
 
 
-def put(owner_id: int, path: str, text: str, by: By) -> Revision | None:
-    """The file's new text, as its next revision; None when it is the text that it has."""
+def put(
+    owner_id: int, path: str, text: str, by: By, *, expected: str | None = None
+) -> Revision | None:
+    """The file's new text, as its next revision; None when it is the text that it has.
+
+    `expected` is the text that the new one was made from: FileRefused when somebody else has
+    changed the file in the meantime.
+    """
     text = clean(text)
     if len(text) > MAX_FILE_CHARS:
         raise FileRefused(
@@ -67,7 +73,9 @@ def put(owner_id: int, path: str, text: str, by: By) -> Revision | None:
             if not text:
                 return None
             file = _new_file(owner_id, path)
-        elif file.text == text:
+        if expected is not None and file.text != expected:
+            raise FileRefused("The file was changed at the same moment. Read it and try again.")
+        if file.text == text:
             return None
         return _revise(file, text, by)
 

@@ -59,7 +59,7 @@ def edit(request: HttpRequest, pk: int) -> HttpResponse:
     if request.POST.get("base") != str(store.newest_number(row)):
         return _file(request, row, status=409, fault=MOVED_ON, draft=text)
     try:
-        keeping.save_by_hand(_owner(request), row.path, text)
+        keeping.save_by_hand(_owner(request), row.path, text, expected=row.text)
     except FileRefused as refused:
         return _file(request, row, status=400, fault=str(refused), draft=text)
     return redirect("memory-file", row.pk)

@@ -224,6 +224,15 @@ def test_a_file_has_an_end(alice: User) -> None:
         store.put(alice.pk, USER_FILE, "x" * 100_001, By())
 
 
+def test_a_text_made_from_an_older_one_overwrites_nothing(alice: User) -> None:
+    store.put(alice.pk, USER_FILE, "- One", By())
+    with pytest.raises(FileRefused, match="same moment"):
+        store.put(alice.pk, USER_FILE, "- Three", By(), expected="- Two\n")
+    with pytest.raises(FileRefused, match="same moment"):
+        store.put(alice.pk, USER_FILE, "- Three", By(), expected="")
+    assert texts(alice) == {USER_FILE: "- One\n"}
+
+
 def test_the_database_holds_the_rules(alice: User) -> None:
     store.put(alice.pk, USER_FILE, "- One", By())
     row = MemoryFile.objects.get()
