@@ -112,7 +112,7 @@ def _part(lines: Sequence[str], begin: int) -> tuple[Sequence[str], int]:
 
 
 def _listed(file: ListedFile) -> dict[str, Any]:
-    return {"path": file.path, "lines": file.n_lines, "changed": file.changed_on}
+    return {"path": file.path, "characters": file.n_chars, "changed": file.changed_on}
 
 
 def _reply(outcome: Outcome) -> MemoryReply:

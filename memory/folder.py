@@ -49,124 +49,119 @@ class Report:
     conflicts: dict[str, str] = field(default_factory=dict)
 
 
-# --- Out ----------------------------------------------------------------------------------------
-
-
 def export_folder(owner_id: int, folder: Path) -> Report:
     """Writes every file. One that was edited in the folder since the last time is a conflict."""
-    root = _root(folder, make=True)
-    agreed = _read_manifest(root, owner_id)
-    report = Report()
-    kept: dict[str, str] = {}
-    texts = {row.path: row.text for row in store.files_of(owner_id)}
-    for path, text in texts.items():
-        there = _text_in(root, path, report)
-        if path in report.passed_over:
-            continue
-        if there is not None and _hash(there) not in (agreed.get(path), _hash(text)):
-            report.conflicts[path] = _both(path, text, there)
-            kept |= {path: agreed[path]} if path in agreed else {}
-            continue
-        kept[path] = _hash(text)
-        if there == text:
-            report.unchanged += 1
-        else:
-            _write(root, path, text)
-            report.written.append(path)
-    _export_removals(root, agreed, texts, kept, report)
-    _write_manifest(root, owner_id, kept)
-    return report
-
-
-def _export_removals(
-    root: Path,
-    agreed: Mapping[str, str],
-    texts: Mapping[str, str],
-    kept: dict[str, str],
-    report: Report,
-) -> None:
-    """What is forgotten leaves the folder too, unless it was edited there."""
-    for path in agreed.keys() - texts.keys():
-        there = _text_in(root, path, report)
-        if there is not None and _hash(there) == agreed[path]:
-            (root / path).unlink()
-            report.removed.append(path)
-        elif there is not None:
-            report.conflicts[path] = _both(path, "", there)
-            kept[path] = agreed[path]
-
-
-# --- Back ---------------------------------------------------------------------------------------
+    sides = _Sides(owner_id, _root(folder, make=True))
+    for path, text in sides.here.items():
+        _put_out(sides, path, text)
+    for path in sides.agreed.keys() - sides.here.keys():
+        _put_away(sides, path)
+    sides.close()
+    return sides.report
 
 
 def import_folder(owner_id: int, folder: Path, author: str, *, delete: bool = False) -> Report:
     """Takes the folder's edits as revisions by `author`. With `delete`, files that are gone from
     the folder go from memory too."""
-    root = _root(folder, make=False)
-    agreed = _read_manifest(root, owner_id)
-    report = Report()
-    texts = {row.path: row.text for row in store.files_of(owner_id)}
-    in_folder = dict(_texts_under(root, report))
-    kept = {path: mark for path, mark in agreed.items() if path in texts or path in in_folder}
+    sides = _Sides(owner_id, _root(folder, make=False))
     by = By(author=Revision.Author.IMPORT, name=author, reason="import")
-    for path, there in in_folder.items():
-        _take(owner_id, path, there, texts.get(path), agreed.get(path), by, report, kept)
-    gone = [path for path in agreed if path in texts and not _is_there(root, path)]
-    for path in gone:
-        _take_removal(owner_id, path, texts[path], agreed[path], report, kept, delete=delete)
-    _write_manifest(root, owner_id, kept)
-    return report
+    for path, there in _texts_under(sides.root, sides.report):
+        _take_in(sides, path, there, by)
+    for path in sides.agreed.keys() & sides.here.keys():
+        if not os.path.lexists(sides.root / path):
+            _take_away(sides, path, delete=delete)
+    sides.close()
+    return sides.report
 
 
-def _take(
-    owner_id: int,
-    path: str,
-    there: str,
-    here: str | None,
-    agreed: str | None,
-    by: By,
-    report: Report,
-    kept: dict[str, str],
-) -> None:
-    """One file of the folder: `there` is its text, `here` that of memory."""
-    edited, moved_on = _hash(there) != agreed, here is None or _hash(here) != agreed
-    if here == there or (not edited and here is not None):
-        report.unchanged += 1
-        kept[path] = _hash(there)
-        return
-    if here is None and not edited:
-        report.passed_over[path] = "was deleted in Lumina; export again to remove it here"
-        return
-    if moved_on and (here is not None or agreed is not None):
-        report.conflicts[path] = _both(path, here or "", there)
-        return
-    try:
-        save_by_hand(owner_id, path, there, by, expected=here or "")
-    except FileRefused as refused:
-        report.passed_over[path] = f"was not taken: {refused}"
-        return
-    kept[path] = _hash(there)
-    report.written.append(path)
+class _Sides:
+    """Memory and folder beside each other: `here` are the texts of memory by path, `agreed` what
+    both had when they last were the same, as hashes; `kept` becomes the next manifest."""
+
+    def __init__(self, owner_id: int, root: Path) -> None:
+        self.owner_id = owner_id
+        self.root = root
+        self.here = store.texts_of(owner_id)
+        self.agreed = _read_manifest(root, owner_id)
+        self.kept = dict(self.agreed)
+        self.report = Report()
+
+    def agree(self, path: str, text: str) -> None:
+        self.kept[path] = _hash(text)
+
+    def conflict(self, path: str, here: str, there: str) -> None:
+        names = f"{path} (in Lumina)", f"{path} (in the folder)"
+        self.report.conflicts[path] = unified_diff(here, there, *names)
+
+    def close(self) -> None:
+        """What is on neither side any more needs no agreement."""
+        told = {
+            path: mark
+            for path, mark in self.kept.items()
+            if path in self.here or os.path.lexists(self.root / path)
+        }
+        _write_manifest(self.root, self.owner_id, told)
 
 
-def _take_removal(
-    owner_id: int,
-    path: str,
-    here: str,
-    agreed: str,
-    report: Report,
-    kept: dict[str, str],
-    *,
-    delete: bool,
-) -> None:
-    if _hash(here) != agreed:
-        report.conflicts[path] = _both(path, here, "")
-    elif delete:
-        store.remove_file(owner_id, path)
-        kept.pop(path, None)
-        report.removed.append(path)
+def _put_out(sides: _Sides, path: str, text: str) -> None:
+    there = _text_in(sides.root, path, sides.report)
+    if path in sides.report.passed_over:
+        return
+    if there is not None and _hash(there) not in (sides.agreed.get(path), _hash(text)):
+        sides.conflict(path, text, there)
+        return
+    sides.agree(path, text)
+    if there == text:
+        sides.report.unchanged += 1
     else:
-        report.passed_over[path] = "is gone from the folder; --delete deletes it in Lumina too"
+        _write(sides.root, path, text)
+        sides.report.written.append(path)
+
+
+def _put_away(sides: _Sides, path: str) -> None:
+    """What is forgotten leaves the folder too, unless it was edited there."""
+    there = _text_in(sides.root, path, sides.report)
+    if there is not None and _hash(there) == sides.agreed[path]:
+        (sides.root / path).unlink()
+        sides.report.removed.append(path)
+    elif there is not None:
+        sides.conflict(path, "", there)
+
+
+def _take_in(sides: _Sides, path: str, there: str, by: By) -> None:
+    here, agreed = sides.here.get(path), sides.agreed.get(path)
+    if here == there or (here is not None and _hash(there) == agreed):
+        sides.report.unchanged += 1
+        if here == there:
+            sides.agree(path, there)
+    elif here is None and agreed == _hash(there):
+        sides.report.passed_over[path] = "was deleted in Lumina; export again to remove it here"
+    elif (_hash(here) if here is not None else None) != agreed:
+        sides.conflict(path, here or "", there)
+    else:
+        _save(sides, path, there, by)
+
+
+def _save(sides: _Sides, path: str, there: str, by: By) -> None:
+    try:
+        save_by_hand(sides.owner_id, path, there, by, expected=sides.here.get(path, ""))
+    except FileRefused as refused:
+        sides.report.passed_over[path] = f"was not taken: {refused}"
+        return
+    sides.agree(path, there)
+    sides.report.written.append(path)
+
+
+def _take_away(sides: _Sides, path: str, *, delete: bool) -> None:
+    """A file that is gone from the folder."""
+    if _hash(sides.here[path]) != sides.agreed[path]:
+        sides.conflict(path, sides.here[path], "")
+    elif delete:
+        store.remove_file(sides.owner_id, path)
+        del sides.here[path]
+        sides.report.removed.append(path)
+    else:
+        sides.report.passed_over[path] = "is gone from the folder; --delete deletes it here too"
 
 
 def _texts_under(root: Path, report: Report) -> Iterator[tuple[str, str]]:
@@ -266,16 +261,8 @@ def _refuse_links(root: Path, path: str) -> None:
             raise FolderRefused("is a symbolic link, or lies behind one")
 
 
-def _is_there(root: Path, path: str) -> bool:
-    return os.path.lexists(root / path)
-
-
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _both(path: str, here: str, there: str) -> str:
-    return unified_diff(here, there, f"{path} (in Lumina)", f"{path} (in the folder)")
 
 
 def _read_manifest(root: Path, owner_id: int) -> dict[str, str]:

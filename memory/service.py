@@ -57,7 +57,7 @@ def count_tokens(text: str) -> int:
 @dataclass(frozen=True, slots=True)
 class ListedFile:
     path: str
-    n_lines: int
+    n_chars: int
     changed_on: str
 
 
@@ -81,7 +81,7 @@ def start_texts(
 
     `first_question` is the one that began the conversation, `question` itself by default.
     """
-    files = [_stored(row) for row in store.files_of(owner_id)]
+    files = [_stored(row) for row in store.start_files(owner_id)]
     begun_with = matching_skills(files, first_question or question)
     now_asked = [file for file in matching_skills(files, question) if file not in begun_with]
     start = opened([*always_read(files), *begun_with], budget_tokens, _quoted_tokens)
@@ -89,14 +89,14 @@ def start_texts(
     return StartTexts(
         start=start,
         skills=opened(now_asked, budget_tokens // 2, _quoted_tokens),
-        others=tuple(file.path for file in files if file.path not in shown),
+        others=tuple(path for path in store.paths_of(owner_id) if path not in shown),
     )
 
 
 def list_files(owner_id: int) -> list[ListedFile]:
     """All files of one owner, by path."""
     return [
-        ListedFile(row.path, row.text.count("\n"), f"{row.changed_at:%Y-%m-%d}")
+        ListedFile(row.path, row.n_chars, f"{row.changed_at:%Y-%m-%d}")
         for row in store.files_of(owner_id)
     ]
 

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import Count, Max
+from django.db.models import Count, Max, Q
+from django.db.models.functions import Length
 from django.utils import timezone
 
-from memory.engine.files import MAX_FILE_CHARS, FileRefused, clean
+from memory.engine.files import AGENTS, MAX_FILE_CHARS, USER, FileRefused, clean
 from memory.engine.lineage import Version, line_ages, without_lines, without_source
 from memory.models import MemoryFile, Proposal, Revision
 
@@ -30,9 +31,25 @@ class By:
 
 
 def files_of(owner_id: int) -> list[MemoryFile]:
-    """All files by path, with the number of their newest revision as `n_revisions`."""
-    own = MemoryFile.objects.of(owner_id).annotate(n_revisions=Count("revisions"))
-    return list(own.order_by("path"))
+    """All files by path, without their texts, each with `n_revisions` and `n_chars`."""
+    own = MemoryFile.objects.of(owner_id).defer("text", "ages").order_by("path")
+    return list(own.annotate(n_revisions=Count("revisions"), n_chars=Length("text")))
+
+
+def texts_of(owner_id: int) -> dict[str, str]:
+    """All texts by path."""
+    own = MemoryFile.objects.of(owner_id).order_by("path")
+    return dict(own.values_list("path", "text"))
+
+
+def paths_of(owner_id: int) -> list[str]:
+    return list(MemoryFile.objects.of(owner_id).order_by("path").values_list("path", flat=True))
+
+
+def start_files(owner_id: int) -> list[MemoryFile]:
+    """The files that may be read at the start: AGENTS.md, knowledge/user.md and all skills."""
+    readable = Q(path__in=(AGENTS, USER)) | Q(path__startswith="skills/")
+    return list(MemoryFile.objects.of(owner_id).filter(readable))
 
 
 def file_of(owner_id: int, path: str) -> MemoryFile | None:

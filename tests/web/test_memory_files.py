@@ -25,7 +25,7 @@ def said(owner: User, text: str) -> Said:
 
 
 def texts(owner: User) -> dict[str, str]:
-    return {row.path: row.text for row in store.files_of(owner.pk)}
+    return store.texts_of(owner.pk)
 
 
 # --- The agent ----------------------------------------------------------------------------------
@@ -274,18 +274,18 @@ def test_of_four_hundred_lines_pinned_and_newest_survive_the_cut(alice: User) ->
     assert "lines left out here]" in shown.text
 
 
-def test_the_start_costs_one_query_however_many_revisions(alice: User) -> None:
+def test_the_start_costs_two_queries_however_many_files_and_revisions(alice: User) -> None:
     for index in range(12):
         store.put(alice.pk, USER_FILE, f"- Fact {index}", By())
         store.put(alice.pk, f"knowledge/{index}.md", f"- Fact {index}", By())
     with CaptureQueriesContext(connection) as queries:
         start_texts(alice.pk, "Hello", 300)
-    assert len(queries) == 1
+    assert len(queries) == 2
 
 
 def test_files_are_listed_for_their_owner_alone(alice: User, charlie: User) -> None:
     store.put(alice.pk, USER_FILE, "- One\n- Two", By())
-    assert [(one.path, one.n_lines) for one in list_files(alice.pk)] == [(USER_FILE, 2)]
+    assert [(one.path, one.n_chars) for one in list_files(alice.pk)] == [(USER_FILE, 12)]
     assert list_files(charlie.pk) == []
     with pytest.raises(FileRefused):
         read_file(charlie.pk, USER_FILE)

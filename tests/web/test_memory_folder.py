@@ -166,7 +166,7 @@ def test_symbolic_links_are_refused(alice: User, folder: Path, tmp_path: Path, w
         assert "symbolic link" in told, action
     assert sorted(path.name for path in outside.iterdir()) == ["user.md"]
     assert (outside / "user.md").read_text() == "- Stolen\n"
-    assert "Stolen" not in "".join(row.text for row in store.files_of(alice.pk))
+    assert "Stolen" not in "".join(store.texts_of(alice.pk).values())
 
 
 def test_names_and_texts_that_cannot_be_are_passed_over_with_the_reason(
@@ -183,7 +183,7 @@ def test_names_and_texts_that_cannot_be_are_passed_over_with_the_reason(
     assert "knowledge/secret.md was not taken: The text holds a password" in told
     assert "knowledge/long.md is too large" in told
     assert "knowledge/pipe.md is not a regular file" in told
-    assert [row.path for row in store.files_of(alice.pk)] == ["AGENTS.md", USER_FILE]
+    assert store.paths_of(alice.pk) == ["AGENTS.md", USER_FILE]
 
 
 def test_a_manifest_leads_nowhere(alice: User, folder: Path, tmp_path: Path) -> None:
