@@ -27,6 +27,7 @@ __all__ = [
     "SignInLink",
     "Source",
     "User",
+    "WorkerSign",
 ]
 
 
@@ -267,3 +268,13 @@ class Citation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.answer_id}[{self.start}:{self.end}] → {self.source_id}"
+
+
+class WorkerSign(models.Model):
+    """A sign of life of the background worker: when it last did the thing of that name."""
+
+    name = models.CharField(max_length=64, unique=True)
+    at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} at {self.at}"

@@ -18,5 +18,7 @@ urlpatterns = [
     path("sign-in/", accounts.SignIn.as_view(), name="sign-in"),
     path("sign-in/<str:token>/", accounts.sign_in_by_link, name="sign-in-by-link"),
     path("sign-out/", accounts.sign_out, name="sign-out"),
+    path("check/", views.check, name="check"),
     path("healthz", views.healthz, name="healthz"),
+    path("readyz", views.readyz, name="readyz"),
 ]

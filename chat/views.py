@@ -7,12 +7,19 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST, require_safe
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import (
+    require_GET,
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 
 from chat import store
 from chat.agent.sources import LIBRARY_DOMAIN, is_linkable
@@ -22,6 +29,8 @@ from chat.library_models import LibraryDocument
 from chat.models import Conversation, Message, Run, Source, User
 from chat.passages import preview_of, shown_passages
 from chat.runs import manager
+from chat.selfcheck import check_everything, check_readiness
+from chat.selfcheck.findings import Finding, verdict, worst_first
 from chat.tree import Tree
 from chat.turns import path_page
 from chat.wiring import examples, model_label, question_max_chars
@@ -192,9 +201,41 @@ def document(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "chat/document.html", _frame(request) | {"document": row})
 
 
+# --- What operators ask -------------------------------------------------------------------------
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+async def check(request: HttpRequest) -> HttpResponse:
+    """The self-check. A GET shows the button alone: nothing is asked of anyone by a link."""
+    user = await request.auser()
+    if not user.is_authenticated:
+        return redirect_to_login(request.get_full_path())
+    if not user.is_staff:
+        raise Http404
+    found = await check_everything() if request.method == "POST" else []
+    return await sync_to_async(_check_page)(request, found)
+
+
+def _check_page(request: HttpRequest, found: list[Finding]) -> HttpResponse:
+    context = _frame(request) | {"findings": worst_first(found), "verdict": verdict(found)}
+    return render(request, "chat/check.html", context)
+
+
 @require_GET
 def healthz(request: HttpRequest) -> HttpResponse:
+    """That the process lives; nothing else is asked."""
     return HttpResponse("ok", content_type="text/plain")
+
+
+@never_cache
+@require_GET
+async def readyz(request: HttpRequest) -> JsonResponse:
+    """Whether this server can take requests: 200, or 503 with the reasons."""
+    found = await check_readiness()
+    reasons = [f"{one.subject}: {one.sentence}" for one in found if one.level == "failure"]
+    body = {"ready": not reasons, "reasons": reasons}
+    return JsonResponse(body, status=503 if reasons else 200)
 
 
 # --- What every page has ------------------------------------------------------------------------

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from importlib import import_module
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import httpx
@@ -40,6 +41,9 @@ from chat.providers.search.wikipedia import WikipediaProvider
 from chat.recall import NewestMessages
 from chat.remembering import RunMemory, notes_at_start
 from memory.service import count_tokens
+
+if TYPE_CHECKING:
+    from chat.providers.models.openai_compatible import OpenAICompatibleModel
 
 LOOK_AGAIN_SECONDS = 60.0
 HISTORY_SHARE = 0.5
@@ -134,7 +138,7 @@ class Services:
     def _web(self) -> FailoverSearcher | None:
         if not settings.LUMINA_WEB:
             return None
-        providers = [self._provider(name) for name in settings.LUMINA_SEARCH_PROVIDERS]
+        providers = [self.provider(name) for name in settings.LUMINA_SEARCH_PROVIDERS]
         return FailoverSearcher(
             [one for one in providers if one],
             timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS,
@@ -169,13 +173,13 @@ class Services:
 
     async def _choose_model(self, before: ChatModel | None) -> ChatModel:
         if settings.LUMINA_MODEL_URL:
-            return _remote(settings.LUMINA_MODEL_URL, settings.LUMINA_MODEL)
+            return remote_model(settings.LUMINA_MODEL_URL, settings.LUMINA_MODEL)
         if settings.LUMINA_MODEL_DISCOVERY:
             found = await find_local_model()
             if found and before and before.name == found.model:
                 return before
             if found:
-                return _remote(found.base_url, found.model)
+                return remote_model(found.base_url, found.model)
         return ExtractiveAnswerer()
 
     async def close(self) -> None:
@@ -184,7 +188,7 @@ class Services:
         if isinstance(self._model, Closing):
             await self._model.aclose()
 
-    def _provider(self, name: str) -> SearchProvider | None:
+    def provider(self, name: str) -> SearchProvider | None:
         """The provider of that name, or None when its key or address is not set."""
         client = self._client
         if name == "searxng" and settings.LUMINA_SEARXNG_URL:
@@ -206,7 +210,7 @@ class Services:
         return None
 
 
-def _remote(base_url: str, model: str) -> ChatModel:
+def remote_model(base_url: str, model: str) -> OpenAICompatibleModel:
     # Imported late: the client takes half a second, which a command without a model need not pay.
     from chat.providers.models.openai_compatible import OpenAICompatibleModel
 
@@ -265,6 +269,52 @@ def model_label() -> str:
     if settings.LUMINA_MODEL_URL:
         return settings.LUMINA_MODEL or "Model"
     return async_to_sync(_model_name)()
+
+
+# --- What the self-check asks -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSetup:
+    """The configured model; without an address, whether one is looked for on this machine."""
+
+    base_url: str
+    model: str
+    looks_for_one: bool
+
+
+def model_setup() -> ModelSetup:
+    return ModelSetup(
+        settings.LUMINA_MODEL_URL, settings.LUMINA_MODEL, settings.LUMINA_MODEL_DISCOVERY
+    )
+
+
+def search_names() -> Sequence[str]:
+    """The engines that are tried, in order; none where the web is off."""
+    return settings.LUMINA_SEARCH_PROVIDERS if settings.LUMINA_WEB else ()
+
+
+def bind_address() -> str:
+    return settings.LUMINA_BIND
+
+
+def secrets_in_use() -> list[str]:
+    """What must be in no text that is shown: keys, and passwords inside of addresses."""
+    addresses = [
+        settings.REDIS_URL,
+        settings.LUMINA_MODEL_URL,
+        settings.LUMINA_SEARXNG_URL,
+        settings.LUMINA_TAVILY_URL,
+        settings.LUMINA_BRAVE_URL,
+    ]
+    return [
+        settings.SECRET_KEY,
+        settings.LUMINA_MODEL_KEY,
+        settings.LUMINA_TAVILY_KEY,
+        settings.LUMINA_BRAVE_KEY,
+        str(settings.DATABASES["default"].get("PASSWORD") or ""),
+        *(urlsplit(address).password or "" for address in addresses),
+    ]
 
 
 # --- Time ---------------------------------------------------------------------------------------

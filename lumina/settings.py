@@ -13,7 +13,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 env = Environment()
 
 VAR_DIR = env.path("LUMINA_VAR", BASE_DIR / "var")
-VAR_DIR.mkdir(parents=True, exist_ok=True)
+VAR_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def _kept_secret(path: Path) -> str:
@@ -94,7 +94,7 @@ CHANNEL_LAYERS = {
     )
 }
 
-CELERY_BROKER_URL = REDIS_URL or "filesystem://"
+CELERY_BROKER_URL = REDIS_URL or "filesystem://localhost"
 CELERY_BROKER_DIR = VAR_DIR / "broker"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True

@@ -19,11 +19,7 @@ class OwnersRows(models.QuerySet):
 
 class MemoryFile(models.Model):
     """A file of one owner. `text` and `ages` are those of its newest revision: `ages` holds the
-    number of the revision that wrote each line. The counts are there where `store.files_of` has
-    read the file."""
-
-    n_revisions: int
-    n_chars: int
+    number of the revision that wrote each line."""
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memory_files"

@@ -96,8 +96,8 @@ def start_texts(
 def list_files(owner_id: int) -> list[ListedFile]:
     """All files of one owner, by path."""
     return [
-        ListedFile(row.path, row.n_chars, f"{row.changed_at:%Y-%m-%d}")
-        for row in store.files_of(owner_id)
+        ListedFile(path, n_chars, f"{changed_at:%Y-%m-%d}")
+        for path, n_chars, changed_at in store.sizes_of(owner_id)
     ]
 
 

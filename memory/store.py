@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Count, Max, Q
@@ -31,9 +32,15 @@ class By:
 
 
 def files_of(owner_id: int) -> list[MemoryFile]:
-    """All files by path, without their texts, each with `n_revisions` and `n_chars`."""
+    """All files by path, without their texts, each with `n_revisions`."""
     own = MemoryFile.objects.of(owner_id).defer("text", "ages").order_by("path")
-    return list(own.annotate(n_revisions=Count("revisions"), n_chars=Length("text")))
+    return list(own.annotate(n_revisions=Count("revisions")))
+
+
+def sizes_of(owner_id: int) -> list[tuple[str, int, datetime]]:
+    """Path, characters and last change of all files, by path."""
+    own = MemoryFile.objects.of(owner_id).order_by("path").annotate(n_chars=Length("text"))
+    return list(own.values_list("path", "n_chars", "changed_at"))
 
 
 def texts_of(owner_id: int) -> dict[str, str]:

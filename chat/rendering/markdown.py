@@ -44,6 +44,12 @@ class _Renderer(RendererHTML):
     def citation(self, tokens: Sequence[Token], pos: int, options: Any, env: Any) -> str:
         return "".join(_citation(number, env) for number in tokens[pos].meta["numbers"])
 
+    def heading_open(self, tokens: Sequence[Token], pos: int, options: Any, env: Any) -> str:
+        return f"<{_heading(tokens[pos])}>"
+
+    def heading_close(self, tokens: Sequence[Token], pos: int, options: Any, env: Any) -> str:
+        return f"</{_heading(tokens[pos])}>\n"
+
     def fence(self, tokens: Sequence[Token], pos: int, options: Any, env: Any) -> str:
         return code_html(tokens[pos].content, language_of(tokens[pos].info))
 
@@ -89,6 +95,11 @@ def _citation(number: int, env: Any) -> str:
 def _maths(token: Token, *, display: bool) -> str:
     source = f'<code class="maths">{escape(token.markup)}</code>'
     return to_mathml(token.content, display=display) or source
+
+
+def _heading(token: Token) -> str:
+    """The page has a title and the question above an answer: its headings begin below them."""
+    return f"h{min(int(token.tag[1:]) + 2, 6)}"
 
 
 def _cell(token: Token) -> str:

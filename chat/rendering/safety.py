@@ -11,7 +11,7 @@ import nh3
 
 from chat.rendering import code
 
-_BLOCKS = "p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code div table thead tbody tr th td"
+_BLOCKS = "p br hr h3 h4 h5 h6 ul ol li blockquote pre code div table thead tbody tr th td"
 _INLINES = "a em strong s span input"
 _MATHS = (
     "math mrow mi mn mo ms mtext mspace mfrac msqrt mroot mstyle mpadded mphantom menclose merror "

@@ -9,6 +9,7 @@ from typing import Any
 from django import template
 from django.utils.safestring import SafeString, mark_safe
 
+from chat.agent.sources import LIBRARY_DOMAIN
 from chat.rendering import answer_html
 
 register = template.Library()
@@ -18,16 +19,22 @@ _HEADING = re.compile(r"#{1,6} (?=.*\Z)")
 
 
 @register.filter
-def tile_letter(domain: str) -> str:
+def tile_letter(source: Any) -> str:
     """The letter on a source's tile: the first letter or digit of its domain."""
-    name = str(domain).removeprefix("www.")
+    name = _tile_name(source)
     return next((char.upper() for char in name if char.isalnum()), "•")
 
 
 @register.filter
-def tile_colour(domain: str) -> int:
+def tile_colour(source: Any) -> int:
     """A colour number, the same for the same domain on every page."""
-    return zlib.crc32(str(domain).encode()) % N_TILE_COLOURS
+    return zlib.crc32(_tile_name(source).encode()) % N_TILE_COLOURS
+
+
+def _tile_name(source: Any) -> str:
+    """Documents of the library are told apart by their titles: all have the same domain."""
+    is_library = source.domain == LIBRARY_DOMAIN
+    return str(source.title if is_library else source.domain).removeprefix("www.")
 
 
 @register.filter

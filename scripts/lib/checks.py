@@ -65,5 +65,6 @@ def _checks(python: Path) -> list[tuple[str, list[str | Path]]]:
         ("Layering", [*module, "pytest", "-q", "tests/core/test_layering.py"]),
     ]
     if any((ROOT / "templates").rglob("*.html")):
-        checks.append(("Templates", [*module, "djlint", "templates", "--check", "--lint"]))
+        checks.append(("Templates", [*module, "djlint", "templates", "--lint"]))
+        checks.append(("Indentation", [*module, "djhtml", "--check", "-t", "2", "templates"]))
     return checks

@@ -1,14 +1,24 @@
-"""Serve Lumina on a socket that is already open: python -m scripts.lib.serve FD."""
+"""Serve Lumina with uvicorn, in development and production alike.
 
+python -m scripts.lib.serve FD                     on a socket that is already open
+python -m scripts.lib.serve --host HOST --port N   on one of its own, under a supervisor
+"""
+
+from __future__ import annotations
+
+import argparse
 import socket
 import sys
 
 import uvicorn
 
 
-def main(descriptor: int) -> None:
+def main(arguments: list[str]) -> None:
+    options = _options(arguments)
     config = uvicorn.Config(
         "lumina.asgi:application",
+        host=options.host,
+        port=options.port,
         access_log=False,  # addresses of pages are nobody's business
         server_header=False,
         ws_ping_interval=20,
@@ -17,10 +27,19 @@ def main(descriptor: int) -> None:
         timeout_graceful_shutdown=5,
     )
     server = uvicorn.Server(config)
-    server.run(sockets=[socket.socket(fileno=descriptor)])
+    given = options.descriptor
+    server.run(sockets=None if given is None else [socket.socket(fileno=given)])
     if not server.started:
         sys.exit("The server did not start.")
 
 
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m scripts.lib.serve")
+    parser.add_argument("descriptor", type=int, nargs="?", help="of a socket that is open")
+    parser.add_argument("--host", default="127.0.0.1")
+    parser.add_argument("--port", type=int, default=8000)
+    return parser.parse_args(arguments)
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(sys.argv[1:])

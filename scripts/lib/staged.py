@@ -25,6 +25,6 @@ def main(name: str, arguments: list[str]) -> int:
     if browser is None:
         print("\nThere is no Chromium here; LUMINA_CHROMIUM can name one.", file=sys.stderr)
         return 1
-    command = [python, "-m", f"tests.browser.{name}", *arguments]
+    command = [str(python), "-m", f"tests.browser.{name}", *arguments]
     env = {**os.environ, "LUMINA_CHROMIUM": str(browser)}
     return subprocess.run(command, cwd=ROOT, env=env, check=False).returncode

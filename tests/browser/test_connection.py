@@ -1,10 +1,11 @@
 """A connection that is lost, and a server that dies: the open page mends itself."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
+from tests import lumina_server as servers
 from tests.browser.stage import (
     ROWS,
     ChatPage,
@@ -14,7 +15,7 @@ from tests.browser.stage import (
     searches,
     stage_settings,
 )
-from tests.lumina_server import LuminaServer
+from tests.lumina_server import LuminaServer, Template
 from tests.servers.model_server import ModelServer
 from tests.servers.search import searxng_answer
 from tests.servers.web import web_server
@@ -25,13 +26,15 @@ FIRST = "Ice floats because it is less dense [1].\n\nLakes "
 REST = "freeze from above [4].\n"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def own_stage(
-    browser, lumina_server: Callable[..., LuminaServer]
+    browser: Browser, server_template: Template, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[LuminaServer, ModelServer]]:
-    """A server that a test may kill, with its model."""
+    """A server that a test may kill, if it starts it again, with its model."""
+    folder = tmp_path_factory.mktemp("own-stage")
     with web_server(searxng_answer(ROWS)) as web, ModelServer() as model:
-        yield lumina_server(**stage_settings(web, model)), model
+        for start in servers.running(server_template, folder):
+            yield start(**stage_settings(web, model)), model
 
 
 @pytest.fixture

@@ -132,7 +132,7 @@ def test_the_list_is_a_drawer_on_a_narrow_window(open_chat, model):
     expect(button).to_have_attribute("aria-expanded", "true")
     expect(chat.page.locator("#sidebar").get_by_role("link", name="New question")).to_be_focused()
     chat.page.locator(".item-menu summary").first.press("Enter")
-    expect(chat.page.get_by_label("Name").first).to_be_focused()
+    expect(chat.page.get_by_role("textbox", name="Name").first).to_be_focused()
     chat.page.keyboard.press("Escape")
     expect(chat.page.locator(".item-menu summary").first).to_be_focused()
     chat.page.keyboard.press("Escape")

@@ -51,7 +51,7 @@ def test_stop_then_send_at_once_keeps_the_partial_answer_and_the_order(chat, mod
 def test_stop_before_the_first_token_leaves_one_copy_of_the_question(chat, model):
     model.play(says(HANG, when="Never"))
     chat.ask("Never answered?")
-    chat.stop_button.click(delay=600)
+    chat.stop_button.click()
     chat.wait_for("stopped")
     expect(chat.page.get_by_role("heading", name="Never answered?", level=2)).to_have_count(1)
     chat.page.reload()

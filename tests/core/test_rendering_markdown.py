@@ -257,3 +257,12 @@ def test_no_answer_takes_long(hostile):
     began = time.process_time()
     answer_html(hostile, CARDS)
     assert time.process_time() - began < 8
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [("# One", "<h3>One</h3>"), ("## Two [1]", "<h4>Two"), ("###### Six", "<h6>Six</h6>")],
+)
+def test_headings_begin_below_those_of_the_page(text: str, html: str) -> None:
+    assert html in answer_html(text, CARDS)
+    assert "<h1" not in answer_html(text, CARDS)

@@ -86,11 +86,13 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, tuple[str, str, dict
         "sign-in": ("get", "/sign-in/", {}),
         "sign-in-by-link": ("get", "/sign-in/nonsense/", {}),
         "sign-out": ("post", "/sign-out/", {}),
+        "check": ("post", "/check/", {}),
         "healthz": ("get", "/healthz", {}),
+        "readyz": ("get", "/readyz", {}),
     }
 
 
-OPEN_TO_ALL = {"sign-in", "sign-in-by-link", "sign-out", "healthz"}
+OPEN_TO_ALL = {"sign-in", "sign-in-by-link", "sign-out", "healthz", "readyz"}
 ONES_OWN = {"home", "conversations", "sidebar", "memory", "memory-new", "memory-forget-all"}
 
 

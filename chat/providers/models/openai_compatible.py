@@ -239,7 +239,7 @@ class OpenAICompatibleModel:
         if isinstance(error, openai.APIError):
             fault = Fault.of(error)
             is_about_the_name = fault.status == 404 or fault.is_unknown_model
-            offered = await self._offered() if is_about_the_name else None
+            offered = await self.offered() if is_about_the_name else None
             return from_fault(fault, self._address, offered)
         if isinstance(error, UnicodeEncodeError):
             return ModelRefused("The key holds characters that cannot be sent. Check it.")
@@ -250,7 +250,7 @@ class OpenAICompatibleModel:
             )
         return ModelUnavailable(f"The model server at {self._address.url} cannot be asked.")
 
-    async def _offered(self) -> list[str] | None:
+    async def offered(self) -> list[str] | None:
         """The models that the server lists; None if it lists none in the usual way."""
         try:
             async with asyncio.timeout(LIST_SECONDS):

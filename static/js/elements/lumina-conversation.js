@@ -17,7 +17,7 @@ class LuminaConversation extends HTMLElement {
   #abort = null;
   #scrolling = null;
   #pending = new Map();
-  #askedAt = -Infinity;
+  #clickedAt = -Infinity;
   #losing = 0;
 
   connectedCallback() {
@@ -97,7 +97,7 @@ class LuminaConversation extends HTMLElement {
   // The second click of a double click on Ask would land on Stop, which takes its place.
   #stopNewest(event) {
     const turn = this.#running.at(-1);
-    if (!turn || (event.detail && performance.now() - this.#askedAt < DOUBLE_CLICK_MS)) return;
+    if (!turn || (event.detail && performance.now() - this.#clickedAt < DOUBLE_CLICK_MS)) return;
     if (this.#socket.isOpen) this.#stop(event, turn.dataset.run);
     else turn.querySelector(".stop-form").requestSubmit();
   }
@@ -117,7 +117,7 @@ class LuminaConversation extends HTMLElement {
     }
     event.preventDefault();
     const message = this.#messageFrom(form);
-    this.#askedAt = performance.now();
+    if (event.submitter?.matches(".send")) this.#clickedAt = performance.now();
     this.#pending.set(message.client_id, message);
     if (message.text && !message.edits && this.#running.length === 0) this.#showPending(message);
     if (form.closest("lumina-composer")) this.#composer.clear();
@@ -194,7 +194,7 @@ class LuminaConversation extends HTMLElement {
     const wasAtEnd = this.#scrolling.isAtEnd;
     const turn = turnFrom(message.html);
     if (!placeTurn(this.#turns, turn, message)) {
-      location.reload();
+      location.assign(location.pathname);
       return;
     }
     resumeGrowing(turn);
