@@ -14,11 +14,12 @@ from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 
-from chat import store
+from chat import metrics, store
 from chat.database import in_database
 from chat.following import Follower
 from chat.forms import AskForm
 from chat.hub import ORIGIN, group_name, hub
+from chat.logs import fields
 from chat.runs import manager
 
 logger = logging.getLogger("lumina.socket")
@@ -36,12 +37,14 @@ class PageConsumer(AsyncWebsocketConsumer):
     async def connect(self) -> None:
         user = self.scope.get("user")
         await self.accept()
+        metrics.OPEN_SOCKETS.inc()
         if user is None or not user.is_authenticated:
             await self.close(code=SIGNED_OUT)
             return
         self.owner = user
 
     async def disconnect(self, code: int) -> None:
+        metrics.OPEN_SOCKETS.dec()
         await self._unfollow()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -132,7 +135,8 @@ class PageConsumer(AsyncWebsocketConsumer):
         except asyncio.CancelledError:
             raise
         except Exception:
-            logger.exception("conversation=%s is no longer followed", follower.conversation_id)
+            about = fields(conversation=follower.conversation_id)
+            logger.exception("A conversation is no longer followed", extra=about)
             with suppress(Exception):
                 await self.close(code=1011)
 

@@ -8,6 +8,7 @@ from chat import store
 from chat.agent.values import History
 from chat.agent.window import newest
 from chat.database import in_database
+from chat.metrics import RECALL
 from chat.models import Run
 from memory.service import count_tokens
 
@@ -21,6 +22,10 @@ class NewestMessages:
         self.receipt: dict[str, Any] = {}
 
     async def recall(self, question: str, *, budget_tokens: int) -> History:
+        with RECALL.time():
+            return await self._recall(budget_tokens)
+
+    async def _recall(self, budget_tokens: int) -> History:
         messages, n_total = await in_database(store.clean_history)(self._run, self._max_messages)
         history = newest(
             messages,

@@ -16,7 +16,7 @@ from itertools import count
 
 from django.db import DatabaseError
 
-from chat import store
+from chat import metrics, store
 from chat.agent.events import (
     AgentEvent,
     FollowupsSuggested,
@@ -29,7 +29,9 @@ from chat.agent.loop import run_turn
 from chat.database import in_database
 from chat.endings import ending_of
 from chat.hub import hub
+from chat.logs import fields, request_id
 from chat.models import Run
+from chat.turn_record import TurnRecord
 from chat.wiring import Prepared, prepare_run
 
 logger = logging.getLogger("lumina.runs")
@@ -67,12 +69,21 @@ class RunManager:
         with the request.
         """
         stop = asyncio.Event()
-        task = asyncio.create_task(_drive(run_id, stop), name=f"run {run_id}", context=Context())
+        context = Context()
+        context.run(request_id.set, request_id.get())
+        task = asyncio.create_task(_drive(run_id, stop), name=f"run {run_id}", context=context)
         self._running[run_id] = _Running(task, stop)
-        task.add_done_callback(lambda _: self._running.pop(run_id, None))
+        metrics.ACTIVE_RUNS.inc()
+        task.add_done_callback(lambda ended: self._ended(run_id, ended))
         if self._watcher is None or self._watcher.done():
             self._watcher = asyncio.create_task(self._watch(), context=Context())
         return task
+
+    def _ended(self, run_id: int, task: asyncio.Task[None]) -> None:
+        self._running.pop(run_id, None)
+        metrics.ACTIVE_RUNS.dec()
+        if not task.cancelled() and (error := task.exception()):
+            logger.error("A run could not be ended", exc_info=error, extra=fields(run=run_id))
 
     def stop(self, run_id: int) -> None:
         """Prompt for a run of this process; the mark in the store reaches those of others."""
@@ -108,30 +119,28 @@ manager = RunManager()
 
 
 async def _drive(run_id: int, stop: asyncio.Event) -> None:
-    started = time.monotonic()
+    record = TurnRecord()
     run = await in_database(store.run_with_parts)(run_id)
-    driver = _Driver(run)
+    driver = _Driver(run, record)
     try:
         prepared = await prepare_run(run)
         await driver.drive(prepared, stop)
     except store.RunLost:
-        logger.warning("run=%s ended by another process", run_id)
+        logger.warning("A run was ended by another process", extra=fields(run=run_id))
+        driver.status = "lost"
     except asyncio.CancelledError:
         await in_database(store.interrupt)(run_id)
+        driver.status = "interrupted"
         raise
     except Exception:
-        logger.exception("run=%s failed inside", run_id)
+        logger.exception("A run failed inside", extra=fields(run=run_id))
         await driver.fail(BROKEN)
     finally:
         hub.publish(run.conversation_id)
-        logger.info(
-            "run=%s conversation=%s status=%s seconds=%.2f events=%s",
-            run_id,
-            run.conversation_id,
-            driver.status,
-            time.monotonic() - started,
-            driver.last_seq,
-        )
+        ids = {"run": run_id, "conversation": run.conversation_id, "owner": run.owner_id}
+        outcome = {"status": driver.status, **record.fields(), "events": driver.last_seq}
+        logger.info("turn", extra=fields(**ids, **outcome))
+        metrics.count_turn(driver.status, record)
 
 
 @dataclass(slots=True)
@@ -139,6 +148,7 @@ class _Driver:
     """Takes the events of one run to the store and to whoever listens."""
 
     run: Run
+    record: TurnRecord
     last_seq: int = 0
     status: str = "running"
     _text: str = ""
@@ -150,6 +160,7 @@ class _Driver:
         async with aclosing(_batched(events)) as batches:
             async for batch in batches:
                 self._hear(batch)
+                self.record.hear(batch)
                 *before, last = batch
                 if not isinstance(last, RunFinished):
                     await self._tell(batch)

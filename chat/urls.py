@@ -20,5 +20,6 @@ urlpatterns = [
     path("sign-out/", accounts.sign_out, name="sign-out"),
     path("check/", views.check, name="check"),
     path("healthz", views.healthz, name="healthz"),
+    path("metrics", views.metrics, name="metrics"),
     path("readyz", views.readyz, name="readyz"),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from typing import Any
+from urllib.parse import urlsplit
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_required
@@ -20,7 +21,9 @@ from django.views.decorators.http import (
     require_POST,
     require_safe,
 )
+from prometheus_client import CONTENT_TYPE_LATEST
 
+from chat import metrics as counted
 from chat import store
 from chat.agent.sources import LIBRARY_DOMAIN, is_linkable
 from chat.forms import AskForm
@@ -30,12 +33,13 @@ from chat.models import Conversation, Message, Run, Source, User
 from chat.passages import preview_of, shown_passages
 from chat.runs import manager
 from chat.selfcheck import check_everything, check_readiness
-from chat.selfcheck.findings import Finding, verdict, worst_first
+from chat.selfcheck.findings import Finding, in_thread, verdict, worst_first
 from chat.tree import Tree
 from chat.turns import path_page
-from chat.wiring import examples, model_label, question_max_chars
+from chat.wiring import examples, metrics_access, model_label, question_max_chars
 
 LIST_LENGTH = 200
+FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
 
 
 @require_safe
@@ -236,6 +240,22 @@ async def readyz(request: HttpRequest) -> JsonResponse:
     reasons = [f"{one.subject}: {one.sentence}" for one in found if one.level == "failure"]
     body = {"ready": not reasons, "reasons": reasons}
     return JsonResponse(body, status=503 if reasons else 200)
+
+
+@never_cache
+@require_GET
+async def metrics(request: HttpRequest) -> HttpResponse:
+    """For Prometheus: from this machine, or with the token; otherwise there is no such page."""
+    headers = request.headers
+    allowed = metrics_access().allows(
+        authorization=headers.get("Authorization", ""),
+        peer=request.META.get("REMOTE_ADDR", ""),
+        host=urlsplit(f"//{request.get_host()}").hostname or "",
+        forwarded=any(name in headers for name in FORWARDED),
+    )
+    if not allowed:
+        raise Http404
+    return HttpResponse(await in_thread(counted.page), content_type=CONTENT_TYPE_LATEST)
 
 
 # --- What every page has ------------------------------------------------------------------------

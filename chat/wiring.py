@@ -26,6 +26,7 @@ from chat.agent.tools import Toolbox
 from chat.agent.values import Remembered, Source
 from chat.database import in_database
 from chat.library.language import language_of
+from chat.metrics import Access
 from chat.models import Run
 from chat.providers.fetch import GuardedReader
 from chat.providers.models.discovery import find_local_model
@@ -271,6 +272,13 @@ def model_label() -> str:
     return async_to_sync(_model_name)()
 
 
+# --- What operators ask -------------------------------------------------------------------------
+
+
+def metrics_access() -> Access:
+    return Access(settings.LUMINA_METRICS, settings.LUMINA_METRICS_TOKEN)
+
+
 # --- What the self-check asks -------------------------------------------------------------------
 
 
@@ -312,6 +320,7 @@ def secrets_in_use() -> list[str]:
         settings.LUMINA_MODEL_KEY,
         settings.LUMINA_TAVILY_KEY,
         settings.LUMINA_BRAVE_KEY,
+        settings.LUMINA_METRICS_TOKEN,
         str(settings.DATABASES["default"].get("PASSWORD") or ""),
         *(urlsplit(address).password or "" for address in addresses),
     ]

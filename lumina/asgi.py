@@ -16,13 +16,16 @@ from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E40
 
 from chat.routing import websocket_urlpatterns  # noqa: E402
 from lumina.lifespan import Lifespan  # noqa: E402
+from lumina.request_ids import RequestIds  # noqa: E402
 
-application = ProtocolTypeRouter(
-    {
-        "http": pages,
-        "websocket": AllowedHostsOriginValidator(
-            AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
-        ),
-        "lifespan": Lifespan(),
-    }
+application = RequestIds(
+    ProtocolTypeRouter(
+        {
+            "http": pages,
+            "websocket": AllowedHostsOriginValidator(
+                AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
+            ),
+            "lifespan": Lifespan(),
+        }
+    )
 )

@@ -79,6 +79,12 @@ class Environment:
             return self._fault(name, ", ".join(unknown), hint, list(default))
         return found if value else list(default)
 
+    def choice(self, name: str, default: str, *, among: Sequence[str]) -> str:
+        value = self.text(name, default)
+        if value not in among:
+            return self._fault(name, value, f"must be one of {', '.join(among)}", default)
+        return value
+
     def time_zone(self, name: str, default: str) -> str:
         value = self.text(name, "") or default
         try:

@@ -45,7 +45,9 @@ async def _start() -> None:
     try:
         swept = await in_database(store.sweep_all)()
     except DatabaseError as error:
-        logger.warning("Runs that died with the last server could not be marked: %s", error)
+        logger.warning(
+            "Runs that died with the last server could not be marked: %s", type(error).__name__
+        )
         return
     if swept:
         logger.info("%d runs had died with their server and are marked interrupted", swept)

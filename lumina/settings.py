@@ -104,7 +104,9 @@ CELERY_BEAT_SCHEDULE = {
     "sweep runs": {"task": "chat.tasks.sweep_runs", "schedule": 60.0},
     "scan library": {"task": "chat.tasks.scan_library", "schedule": 600.0},
 }
-if not REDIS_URL:
+if REDIS_URL:
+    CELERY_BROKER_TRANSPORT_OPTIONS = {"global_keyprefix": f"{REDIS_PREFIX}."}
+else:
     for _folder in ("queue", "control"):
         (CELERY_BROKER_DIR / _folder).mkdir(parents=True, exist_ok=True)
     CELERY_BROKER_TRANSPORT_OPTIONS = {
@@ -207,13 +209,33 @@ LUMINA_HISTORY_TOKENS = env.count("LUMINA_HISTORY_TOKENS", 6_000, at_least=0)
 LUMINA_MEMORY_FILES_TOKENS = env.count("LUMINA_MEMORY_FILES_TOKENS", 2_000, at_least=0)
 LUMINA_QUESTION_MAX_CHARS = env.count("LUMINA_QUESTION_MAX_CHARS", 20_000, at_least=100)
 
+# --- Metrics and logs --------------------------------------------------------------------------
+
+LUMINA_METRICS = env.flag("LUMINA_METRICS", False)
+LUMINA_METRICS_TOKEN = env.text("LUMINA_METRICS_TOKEN", "")
+
+# What these say below a warning holds questions, pages or answers.
+TALKATIVE = ["django.db.backends", "ddgs", "httpcore", "httpx", "httpx2", "markdown_it", "openai"]
+TALKATIVE += ["primp", "trafilatura", "urllib3", "uvicorn.asgi", "websockets"]
+LOG_FORMATTERS = {"line": "chat.logs.LineFormatter", "json": "chat.logs.JsonFormatter"}
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {
+        "chosen": {
+            "()": LOG_FORMATTERS[
+                env.choice("LUMINA_LOG_FORMAT", "line", among=tuple(LOG_FORMATTERS))
+            ],
+            "show_messages": DEBUG,
+        }
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "chosen"}},
     "root": {"handlers": ["console"], "level": env.text("LUMINA_LOG_LEVEL", "WARNING")},
-    "loggers": {"lumina": {"level": "INFO"}},
+    "loggers": {
+        "lumina": {"level": "INFO"},
+        "celery": {"level": "INFO"},
+        **{name: {"level": "WARNING"} for name in TALKATIVE},
+    },
 }
 
 env.finish()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import socket
 import subprocess
 import sys
 import time
@@ -131,9 +132,18 @@ def test_the_processes_come_up_and_find_everything_well(
         probe = _own(COMPOSE["services"]["web"]["healthcheck"]["test"][1:], tmp_path, port)
         _until_well(probe, env)
         _until_well([sys.executable, "manage.py", "check_lumina"], env)
+        if "REDIS_URL" in env:
+            _until_well(_worker_probe(), env)
     finally:
         processes.stop(running, grace_seconds=15)
         sys.stderr.write(processes.tail(tmp_path / "output.log", 40))
+
+
+def _worker_probe() -> list[str]:
+    """The worker's health check; a container's HOSTNAME is its host's name."""
+    test = COMPOSE["services"]["worker"]["healthcheck"]["test"][1]
+    host = socket.gethostname()
+    return [sys.executable, "-m", *shlex.split(test.replace("$$HOSTNAME", host))]
 
 
 def _until_well(command: list[str], env: Mapping[str, str]) -> None:

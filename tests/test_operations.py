@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -41,10 +42,11 @@ def levels(server: LuminaServer) -> dict[str, str]:
     }
 
 
-def test_the_self_check_knows_whether_a_worker_is_there(
+def test_the_self_check_knows_whether_a_worker_of_its_own_is_there(
     lumina_server: Any, worker_of: Callable[[LuminaServer], None]
 ) -> None:
-    server = lumina_server()
+    other, server = lumina_server(), lumina_server()
+    worker_of(other)  # of another installation, perhaps on the same Redis
     with pytest.raises(ServerFailed, match="Not working: Worker"):
         levels(server)
     worker_of(server)
@@ -77,3 +79,30 @@ def test_what_was_backed_up_is_the_same_in_an_empty_installation(
     tables = tables_in(tmp_path / "first")
     assert tables_in(tmp_path / "second") == tables
     assert len(tables["tables/chat.Citation.jsonl"].splitlines()) == 1 + len(answer["citations"])
+
+
+def objects_in(log: Path) -> list[dict[str, Any]]:
+    """The lines of a log that are JSON; a worker also prints its banner."""
+    lines = log.read_text().splitlines()
+    return [json.loads(line) for line in lines if line.startswith("{")]
+
+
+def test_the_id_of_a_request_is_found_again_in_the_logs_of_web_and_worker(
+    lumina_server: Any, worker_of: Callable[[LuminaServer], None]
+) -> None:
+    server = lumina_server(LUMINA_LOG_FORMAT="json")
+    worker_of(server)
+    client = server.client()
+    for attempt in range(5):
+        page = client.get("/check/").text
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page).group(1)
+        headers = {"X-Request-ID": f"req-end-to-end-{attempt}", "Referer": f"{server.url}/check/"}
+        form = {"csrfmiddlewaretoken": token}
+        answer = client.post("/check/", data=form, headers=headers)
+        assert answer.headers["x-request-id"] == f"req-end-to-end-{attempt}"
+        if "A task came back" in answer.text:
+            break
+    told = objects_in(server.var / "worker.log")
+    done = [one for one in told if one.get("request") == f"req-end-to-end-{attempt}"]
+    assert any("answer_check" in one["message"] for one in done), told
+    assert all(line.startswith("{") for line in server.log.read_text().splitlines())

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeVar
 
@@ -119,5 +120,6 @@ async def in_thread(work: Callable[[], Result]) -> Result:
         else:
             deliver(done.set_result, result)
 
-    threading.Thread(target=run, name="self-check", daemon=True).start()
+    here = copy_context()  # the request's id goes along
+    threading.Thread(target=here.run, args=(run,), name="self-check", daemon=True).start()
     return await done

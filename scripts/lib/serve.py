@@ -19,6 +19,7 @@ def main(arguments: list[str]) -> None:
         "lumina.asgi:application",
         host=options.host,
         port=options.port,
+        log_config=None,  # Lumina's own form, without content
         access_log=False,  # addresses of pages are nobody's business
         server_header=False,
         ws_ping_interval=20,

@@ -11,7 +11,7 @@ from chat.agent.ports import SearchProvider
 from chat.agent.values import PassedOver, SearchOutcome, SearchResult
 from chat.providers.search.service import RateLimited
 
-_NOTHING = "Found nothing."
+NOTHING = "Found nothing."
 
 
 class FailoverSearcher:
@@ -52,7 +52,7 @@ class FailoverSearcher:
                 return SearchOutcome(
                     provider=provider.name, results=results, passed_over=tuple(passed_over)
                 )
-            passed_over.append(PassedOver(provider.name, _NOTHING))
+            passed_over.append(PassedOver(provider.name, NOTHING))
         return SearchOutcome(provider="", passed_over=tuple(passed_over))
 
     async def _asked(
