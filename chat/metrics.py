@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import hmac
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from kombu.exceptions import OperationalError
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from chat.checks import is_loopback
-from chat.queue import n_waiting
 from chat.statuses import RunStatus
 from chat.turn_record import TurnRecord
 
@@ -68,12 +64,9 @@ def count_turn(status: str, record: TurnRecord) -> None:
         SEARCHES.labels(PROVIDERS.get(provider, OTHER), outcome).inc()
 
 
-def page(queue_length: Callable[[], int] = n_waiting) -> bytes:
-    """Everything, as text; it looks at the queue, so it blocks."""
-    try:
-        QUEUE.set(queue_length())
-    except (OperationalError, OSError):
-        QUEUE.set(math.nan)
+def page(queue_length: float) -> bytes:
+    """Everything, as text. `queue_length` is not a number when nobody knows."""
+    QUEUE.set(queue_length)
     return generate_latest(registry)
 
 

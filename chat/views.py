@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
 import secrets
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,6 +23,7 @@ from django.views.decorators.http import (
     require_POST,
     require_safe,
 )
+from kombu.exceptions import OperationalError
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from chat import metrics as counted
@@ -31,6 +34,7 @@ from chat.hub import hub
 from chat.library_models import LibraryDocument
 from chat.models import Conversation, Message, Run, Source, User
 from chat.passages import preview_of, shown_passages
+from chat.queue import n_waiting
 from chat.runs import manager
 from chat.selfcheck import check_everything, check_readiness
 from chat.selfcheck.findings import Finding, in_thread, verdict, worst_first
@@ -39,6 +43,7 @@ from chat.turns import path_page
 from chat.wiring import examples, metrics_access, model_label, question_max_chars
 
 LIST_LENGTH = 200
+QUEUE_SECONDS = 3.0
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
 
 
@@ -255,7 +260,15 @@ async def metrics(request: HttpRequest) -> HttpResponse:
     )
     if not allowed:
         raise Http404
-    return HttpResponse(await in_thread(counted.page), content_type=CONTENT_TYPE_LATEST)
+    return HttpResponse(counted.page(await _queue_length()), content_type=CONTENT_TYPE_LATEST)
+
+
+async def _queue_length() -> float:
+    try:
+        async with asyncio.timeout(QUEUE_SECONDS):
+            return await in_thread(n_waiting)
+    except (OperationalError, OSError):
+        return math.nan
 
 
 # --- What every page has ------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -42,7 +43,7 @@ def values(text: str) -> dict[str, float]:
 
 
 def now() -> dict[str, float]:
-    return values(metrics.page(lambda: 3).decode())
+    return values(metrics.page(3).decode())
 
 
 def gained(before: dict[str, float]) -> dict[str, float]:
@@ -122,12 +123,20 @@ def test_every_provider_and_every_status_has_its_label() -> None:
     assert {f"lumina_runs_total/{status}" for status in RunStatus.values} <= set(now())
 
 
-def test_a_queue_out_of_reach_is_no_number() -> None:
+def test_a_queue_out_of_reach_is_no_number_and_holds_nothing_up(
+    settings: Any, monkeypatch: Any
+) -> None:
     def away() -> int:
         raise OSError
 
-    assert now()["lumina_queue_length"] == 3
-    assert math.isnan(values(metrics.page(away).decode())["lumina_queue_length"])
+    settings.LUMINA_METRICS = True
+    monkeypatch.setattr("chat.views.QUEUE_SECONDS", 0.2)
+    for queue_length in (away, lambda: time.sleep(2)):
+        monkeypatch.setattr("chat.views.n_waiting", queue_length)
+        began = time.monotonic()
+        text = Client(headers=LOCAL).get("/metrics").content.decode()
+        assert math.isnan(values(text)["lumina_queue_length"])
+        assert time.monotonic() - began < 1.5
 
 
 # --- Who may read --------------------------------------------------------------------------------
