@@ -37,6 +37,7 @@ def answer_json(run: Run) -> dict[str, Any]:
                     {"provider": name, "reason": why} for name, why in step.passed_over
                 ],
                 "error": step.error,
+                "said": step.said,
             }
             for step in steps.items
         ],

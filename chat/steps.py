@@ -6,6 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from chat.agent.memory_tools import (
+    MEMORY_FORGET,
+    MEMORY_LIST,
+    MEMORY_READ,
+    MEMORY_TOOLS,
+    MEMORY_WRITE,
+)
 from chat.agent.sources import domain_of
 from chat.agent.tools import READ_PAGE, SEARCH_LIBRARY, WEB_SEARCH
 
@@ -15,7 +22,12 @@ _VERBS = {
     WEB_SEARCH: ("Searching the web for", "Searched the web for"),
     SEARCH_LIBRARY: ("Searching the library for", "Searched the library for"),
     READ_PAGE: ("Reading", "Read"),
+    MEMORY_LIST: ("Looking at the list of memory files", "Looked at the list of memory files"),
+    MEMORY_READ: ("Reading", "Read"),
+    MEMORY_WRITE: ("Saving to", "Tried to save to"),
+    MEMORY_FORGET: ("Forgetting in", "Tried to forget in"),
 }
+_CHANGES = (MEMORY_WRITE, MEMORY_FORGET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +44,34 @@ class Step:
     provider: str = ""
     passed_over: tuple[tuple[str, str], ...] = ()
     error: str = ""
+    said: str = ""
+
+    @property
+    def is_memory(self) -> bool:
+        return self.tool in MEMORY_TOOLS
 
     @property
     def label(self) -> str:
         if self.state == "said":
             return self.subject
+        if self.said:
+            return self.said
         running, done = _VERBS.get(self.tool, ("Using", "Used"))
         return f"{running if self.state == 'running' else done} "
 
     @property
     def what(self) -> str:
         """The subject as it is shown: a query in quotes, a page by its domain."""
-        if self.state == "said":
+        if self.state == "said" or self.said:
             return ""
+        if self.is_memory:
+            return self.subject
         return domain_of(self.subject) if self.tool == READ_PAGE else f"“{self.subject}”"
 
     @property
     def outcome(self) -> str:
         """Count, time and provider, such as "6 results · 0.4 s · Wikipedia"."""
-        if self.state != "done":
+        if self.state != "done" or self.is_memory:
             return ""
         parts = [] if self.tool == READ_PAGE else [_counted(self.n_results, "result")]
         parts.append(f"{self.seconds:.1f} s")
@@ -103,14 +124,17 @@ class Steps:
 
     @property
     def summary(self) -> str:
-        """What the run did, such as "2 searches · 1 page read"; empty when it did nothing."""
-        used = [step for step in self.items if step.tool]
+        """What the run did, such as "2 searches · 1 page read · Saved to knowledge/user.md"; empty
+        when it did nothing that counts."""
+        used = [step for step in self.items if step.tool and not step.is_memory]
+        changes = [step for step in self.items if step.tool in _CHANGES and step.said]
         searches = sum(step.tool != READ_PAGE for step in used)
         pages = sum(step.tool == READ_PAGE and step.state == "done" for step in used)
-        failures = sum(step.state == "failed" for step in used)
+        failures = sum(step.state == "failed" for step in self.items)
         parts = [_counted(searches, "search", "searches")] if searches else []
         parts += [f"{_counted(pages, 'page')} read"] if pages else []
         parts += [f"{failures} failed"] if failures else []
+        parts += [step.said for step in changes]
         return " · ".join(parts)
 
     def _running(self) -> list[Step]:
@@ -132,6 +156,7 @@ class Steps:
                     provider=event["provider"],
                     passed_over=tuple((name, why) for name, why in event["passed_over"]),
                     error=event["error"],
+                    said=event.get("said", ""),
                 )
                 return self.items[step.key]
         return None

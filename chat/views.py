@@ -42,7 +42,6 @@ from chat.tree import Tree
 from chat.turns import path_page
 from chat.wiring import examples, metrics_access, model_label, question_max_chars
 
-SIDEBAR_LENGTH = 40
 LIST_LENGTH = 200
 QUEUE_SECONDS = 3.0
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
@@ -276,12 +275,9 @@ async def _queue_length() -> float:
 
 
 def _frame(request: HttpRequest, row: Conversation | None = None) -> dict[str, Any]:
-    rows = list(_own_conversations(request)[: SIDEBAR_LENGTH + 1])
     return {
         "conversation": row,
         "conversation_id": row.pk if row else None,
-        "conversations": rows[:SIDEBAR_LENGTH],
-        "more_conversations": len(rows) > SIDEBAR_LENGTH,
         "client_id": secrets.token_urlsafe(12),
         "question_max_chars": question_max_chars(),
         "model_label": model_label(),

@@ -23,7 +23,7 @@ from chat.agent.limits import Limits
 from chat.agent.loop import Means, Turn
 from chat.agent.ports import ChatModel, SearchProvider
 from chat.agent.tools import Toolbox
-from chat.agent.values import Source
+from chat.agent.values import Remembered, Source
 from chat.database import in_database
 from chat.library.language import language_of
 from chat.metrics import Access
@@ -40,6 +40,7 @@ from chat.providers.search.service import search_client
 from chat.providers.search.tavily import TavilyProvider
 from chat.providers.search.wikipedia import WikipediaProvider
 from chat.recall import NewestMessages
+from chat.remembering import RunMemory, notes_at_start
 from memory.service import count_tokens
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 LOOK_AGAIN_SECONDS = 60.0
 HISTORY_SHARE = 0.5
+MEMORY_SHARE = 0.125
 
 EXAMPLES = (
     "Why does ice float?",
@@ -79,10 +81,11 @@ async def prepare_run(run: Run) -> Prepared:
         history_budget_tokens=_history_budget(run.question.text),
         answer=answer,
         sources=sources,
+        remembered=await in_database(_remembered)(run),
     )
     means = Means(
         model=await services().model(),
-        toolbox=services().toolbox(run.owner_id),
+        toolbox=services().toolbox(run),
         recall=recall,
         clock=ZoneClock(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE)),
         limits=Limits(
@@ -94,6 +97,17 @@ async def prepare_run(run: Run) -> Prepared:
         count_tokens=count_tokens,
     )
     return Prepared(turn, means, recall)
+
+
+def _remembered(run: Run) -> Remembered:
+    room = int(MEMORY_SHARE * settings.LUMINA_MODEL_CONTEXT_TOKENS)
+    start, skills = notes_at_start(run, min(settings.LUMINA_MEMORY_FILES_TOKENS, room))
+    return Remembered(
+        start=start,
+        skills=skills,
+        window_messages=settings.LUMINA_HISTORY_MESSAGES,
+        window_tokens=_history_budget(""),
+    )
 
 
 def _history_budget(question: str) -> int:
@@ -141,11 +155,11 @@ class Services:
             max_bytes=settings.LUMINA_FETCH_MAX_BYTES,
         )
 
-    def toolbox(self, owner_id: int) -> Toolbox:
+    def toolbox(self, run: Run) -> Toolbox:
         library = FailoverSearcher(
-            [LibraryProvider(owner_id)], timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS
+            [LibraryProvider(run.owner_id)], timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS
         )
-        return Toolbox(web=self._web, library=library, reader=self._reader)
+        return Toolbox(web=self._web, library=library, reader=self._reader, memory=RunMemory(run))
 
     async def model(self) -> ChatModel:
         """The configured model; else one found on this machine; else the built-in answerer.

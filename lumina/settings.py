@@ -68,6 +68,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "chat.context.sidebar",
             ],
         },
     },
@@ -205,6 +206,7 @@ LUMINA_MAX_SECONDS = env.seconds("LUMINA_MAX_SECONDS", 300)
 LUMINA_ANSWER_TOKENS = env.count("LUMINA_ANSWER_TOKENS", 4_096, at_least=16)
 LUMINA_HISTORY_MESSAGES = env.count("LUMINA_HISTORY_MESSAGES", 20, at_least=0)
 LUMINA_HISTORY_TOKENS = env.count("LUMINA_HISTORY_TOKENS", 6_000, at_least=0)
+LUMINA_MEMORY_FILES_TOKENS = env.count("LUMINA_MEMORY_FILES_TOKENS", 2_000, at_least=0)
 LUMINA_QUESTION_MAX_CHARS = env.count("LUMINA_QUESTION_MAX_CHARS", 20_000, at_least=100)
 
 # --- Metrics and logs --------------------------------------------------------------------------

@@ -3,5 +3,6 @@ from django.urls import include, path
 
 urlpatterns = [
     path("admin/", admin.site.urls),
+    path("memory/", include("memory.urls")),
     path("", include("chat.urls")),
 ]

@@ -1,5 +1,18 @@
+from typing import Any
+
 from django.apps import AppConfig
+from django.db.models.signals import pre_delete
 
 
 class MemoryConfig(AppConfig):
     name = "memory"
+
+    def ready(self) -> None:
+        # Whoever deletes a message, a page, the admin or a cascade, what came from it goes too.
+        pre_delete.connect(_forget, sender="chat.Message", dispatch_uid="forget a message")
+
+
+def _forget(instance: Any, **_: Any) -> None:
+    from memory.store import forget_message
+
+    forget_message(instance.pk)

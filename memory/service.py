@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memory import store
+from memory.engine.files import FileRefused, label_of, normal_path
+from memory.engine.opening import Opened, StoredFile, always_read, matching_skills, opened
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.tokens import estimate_tokens
+from memory.gate import Said
+from memory.keeping import Outcome, forget, write
+from memory.models import MemoryFile
+from memory.phrases import asks_name, note_of, wish_to_remember
 
-__all__ = ["Sanitized", "StoredSource", "clean_text", "count_tokens", "sanitize"]
+__all__ = [
+    "FileRefused",
+    "ListedFile",
+    "Opened",
+    "Outcome",
+    "Said",
+    "Sanitized",
+    "StartTexts",
+    "StoredSource",
+    "asks_name",
+    "clean_text",
+    "count_tokens",
+    "forget",
+    "label_of",
+    "list_files",
+    "n_waiting",
+    "note_of",
+    "read_file",
+    "sanitize",
+    "start_texts",
+    "wish_to_remember",
+    "write",
+]
 
 
 def clean_text(text: str, *, author: Author = "assistant") -> str:
@@ -16,3 +49,74 @@ def clean_text(text: str, *, author: Author = "assistant") -> str:
 def count_tokens(text: str) -> int:
     """About how many tokens a model counts for this text; an estimate on the safe side."""
     return estimate_tokens(text)
+
+
+# --- Memory files -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    path: str
+    n_chars: int
+    changed_on: str
+
+
+@dataclass(frozen=True, slots=True)
+class StartTexts:
+    """What is read before a question is answered.
+
+    `start` stays the same for a whole conversation as long as the files do; `skills` are those
+    that the live question alone asks for; `others` are the paths of all files not in `start`.
+    """
+
+    start: Sequence[Opened] = ()
+    skills: Sequence[Opened] = ()
+    others: Sequence[str] = ()
+
+
+def start_texts(
+    owner_id: int, question: str, budget_tokens: int, *, first_question: str = ""
+) -> StartTexts:
+    """AGENTS.md, knowledge/user.md and matching skills, within the budget; what is cut says so.
+
+    `first_question` is the one that began the conversation, `question` itself by default.
+    """
+    files = [_stored(row) for row in store.start_files(owner_id)]
+    begun_with = matching_skills(files, first_question or question)
+    now_asked = [file for file in matching_skills(files, question) if file not in begun_with]
+    start = opened([*always_read(files), *begun_with], budget_tokens, _quoted_tokens)
+    shown = {one.path for one in start}
+    return StartTexts(
+        start=start,
+        skills=opened(now_asked, budget_tokens // 2, _quoted_tokens),
+        others=tuple(path for path in store.paths_of(owner_id) if path not in shown),
+    )
+
+
+def list_files(owner_id: int) -> list[ListedFile]:
+    """All files of one owner, by path."""
+    return [
+        ListedFile(path, n_chars, f"{changed_at:%Y-%m-%d}")
+        for path, n_chars, changed_at in store.sizes_of(owner_id)
+    ]
+
+
+def n_waiting(owner_id: int) -> int:
+    """How many changes wait for the person's yes."""
+    return len(store.proposals_of(owner_id))
+
+
+def read_file(owner_id: int, path: str) -> str:
+    """A file's text. Raises FileRefused when there is no such file."""
+    row = store.file_of(owner_id, normal_path(path))
+    if row is None:
+        raise FileRefused(f"There is no file {path}. memory_list names all.")
+    return row.text
+
+
+def _stored(row: MemoryFile) -> StoredFile:
+    return StoredFile(row.path, row.text, row.changed_at, row.ages)
+
+
+def _quoted_tokens(text: str) -> int:
+    return count_tokens(json.dumps(text, ensure_ascii=False)) if text else 0

@@ -4,7 +4,8 @@ AgentError
 ├── ToolError            the model can adapt: it becomes a tool result
 │   ├── SearchFailed     one provider gave nothing usable
 │   ├── PageRefused      an address that must not or cannot be read
-│   └── PageFailed       a page that did not come, or not in a readable form
+│   ├── PageFailed       a page that did not come, or not in a readable form
+│   └── MemoryRefused    a memory file or a change of one that cannot be taken
 └── ModelError           the person or the operator can act: a plain sentence in the page
     ├── ModelUnavailable nobody answers at the address, or the server is in trouble
     ├── ModelRefused     the key, the model's name or the request was not accepted
@@ -33,6 +34,10 @@ class PageRefused(ToolError):
 
 
 class PageFailed(ToolError):
+    pass
+
+
+class MemoryRefused(ToolError):
     pass
 
 

@@ -33,7 +33,8 @@ class ToolStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFinished:
-    """`passed_over` holds (provider, reason) pairs; `error` is empty when the tool worked."""
+    """`passed_over` holds (provider, reason) pairs; `error` is empty when the tool worked; `said`
+    is what came of it as a sentence, where a count would not tell."""
 
     type: ClassVar[str] = "tool_finished"
     call: str
@@ -43,6 +44,7 @@ class ToolFinished:
     provider: str = ""
     passed_over: tuple[tuple[str, str], ...] = ()
     error: str = ""
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)

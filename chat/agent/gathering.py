@@ -9,11 +9,11 @@ from chat.agent.errors import ToolError
 from chat.agent.events import AgentEvent, SourceFound, ToolFinished, ToolStarted
 from chat.agent.limits import Meter
 from chat.agent.ports import Clock, StopSignal
-from chat.agent.quoting import quote_error, quote_sources
+from chat.agent.quoting import quote_error, quote_memory, quote_sources
 from chat.agent.race import gathered
 from chat.agent.sources import SourceRegistry, paragraphs
 from chat.agent.tools import Failure, Reply, Request, Toolbox
-from chat.agent.values import Message, Page, SearchOutcome, Source, Span, ToolCall
+from chat.agent.values import MemoryReply, Message, Page, SearchOutcome, Source, Span, ToolCall
 
 PAGE_CHARS = 8_000
 MAX_CALLS = 8
@@ -67,10 +67,10 @@ class Gatherer:
             request = self._toolbox.understand(call)
         except ToolError as error:
             return Failure(str(error))
-        key = (call.name, request.subject.casefold(), request.start)
-        if key in self._asked:
+        if request.key in self._asked:
             return Failure("You have already made this call in this turn. Its result is above.")
-        self._asked.add(key)
+        if request.key:
+            self._asked.add(request.key)
         return request
 
     def _told(self, request: Request | Failure, reply: Reply) -> tuple[list[Source], str]:
@@ -78,6 +78,8 @@ class Gatherer:
         if isinstance(reply, Failure) or isinstance(request, Failure):
             reason = reply.reason if isinstance(reply, Failure) else ""
             return [], quote_error(reason)
+        if isinstance(reply, MemoryReply):
+            return [], quote_memory(reply.told)
         if isinstance(reply, Page):
             return self._told_page(request, reply)
         return self._told_search(reply)
@@ -126,6 +128,10 @@ def _finished(request: Request, reply: Reply, seconds: float) -> ToolFinished:
     if isinstance(reply, Failure):
         return ToolFinished(
             call=call.id, tool=call.name, seconds=round(seconds, 3), error=reply.reason
+        )
+    if isinstance(reply, MemoryReply):
+        return ToolFinished(
+            call=call.id, tool=call.name, seconds=round(seconds, 3), said=reply.said
         )
     if isinstance(reply, Page):
         return ToolFinished(call=call.id, tool=call.name, n_results=1, seconds=round(seconds, 3))

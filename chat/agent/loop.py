@@ -39,7 +39,7 @@ from chat.agent.quoting import quote_error
 from chat.agent.race import OutOfTime, Stopped, guarded
 from chat.agent.sources import SourceRegistry
 from chat.agent.tools import Toolbox
-from chat.agent.values import History, Message, Source, ToolCall, ToolSpec, Usage
+from chat.agent.values import History, Message, Remembered, Source, ToolCall, ToolSpec, Usage
 
 CUT_CALL = (
     "This call was cut off by the limit on the answer's length and was not run. "
@@ -55,6 +55,7 @@ class Turn:
     history_budget_tokens: int
     answer: str = ""
     sources: Sequence[Source] = ()
+    remembered: Remembered | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +160,12 @@ class _TurnRun:
         self._prompt = self._laid_out(history)
 
     def _laid_out(self, history: History) -> list[Message]:
-        prompt = build_prompt(self._turn.question, history, now=self._means.clock.now())
+        prompt = build_prompt(
+            self._turn.question,
+            history,
+            now=self._means.clock.now(),
+            remembered=self._turn.remembered,
+        )
         return build_continuation(prompt, self._turn.answer) if self._turn.answer else prompt
 
     def _messages(self) -> list[Message]:

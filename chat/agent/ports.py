@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 
 from chat.agent.values import (
     History,
+    MemoryReply,
     Message,
     Page,
     SearchOutcome,
@@ -104,6 +105,22 @@ class Recall(Protocol):
         `budget_tokens` is a hard limit on what the messages cost together.
         """
         ...
+
+
+class MemoryFiles(Protocol):
+    """The person's notes, as one turn may use them. Every method raises MemoryRefused.
+
+    A change rests on what the person said: their live question, or the earlier message of the
+    conversation that holds `quote`. What does not waits for their yes, and the reply says so.
+    """
+
+    async def list_files(self) -> MemoryReply: ...
+
+    async def read(self, path: str, *, start_line: int) -> MemoryReply: ...
+
+    async def write(self, path: str, text: str, *, replaces: str, quote: str) -> MemoryReply: ...
+
+    async def forget(self, path: str, text: str, *, quote: str) -> MemoryReply: ...
 
 
 class Clock(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from chat.agent.prompts import wording
@@ -31,6 +31,11 @@ def quote_sources(
 def quote_error(reason: str) -> str:
     """A failed tool's result. It holds no sources and cannot be read as a success."""
     return json.dumps({"error": reason}, ensure_ascii=False)
+
+
+def quote_memory(told: Mapping[str, Any]) -> str:
+    """What a memory tool tells, or notes for the prompt. No text in it gets a number."""
+    return json.dumps({"notice": wording("memory_notice"), **told}, ensure_ascii=False)
 
 
 def _quoted(source: Source, spans: Sequence[Span]) -> dict[str, Any]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from chat.agent.arguments import parse_arguments
 from chat.agent.errors import ToolError
-from chat.agent.ports import PageReader, Searcher
+from chat.agent.memory_tools import MEMORY_TOOLS, about, memory_specs, use_memory
+from chat.agent.ports import MemoryFiles, PageReader, Searcher
 from chat.agent.prompts import wording
 from chat.agent.storable import storable
-from chat.agent.values import Page, SearchOutcome, ToolCall, ToolSpec
+from chat.agent.values import MemoryReply, Page, SearchOutcome, ToolCall, ToolSpec
 
 WEB_SEARCH = "web_search"
 SEARCH_LIBRARY = "search_library"
@@ -29,6 +30,14 @@ class Request:
     call: ToolCall
     subject: str
     start: int = 0
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, str, int] | None:
+        """The same for calls that would give the same; None for what may change in between."""
+        if self.call.name in MEMORY_TOOLS:
+            return None
+        return self.call.name, self.subject.casefold(), self.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,7 @@ class Failure:
     reason: str
 
 
-Reply = SearchOutcome | Page | Failure
+Reply = SearchOutcome | Page | MemoryReply | Failure
 
 
 class Toolbox:
@@ -50,6 +59,7 @@ class Toolbox:
         web: Searcher | None = None,
         library: Searcher | None = None,
         reader: PageReader | None = None,
+        memory: MemoryFiles | None = None,
     ) -> None:
         self._searchers: dict[str, Searcher] = {}
         if library:
@@ -57,11 +67,14 @@ class Toolbox:
         if web:
             self._searchers[WEB_SEARCH] = web
         self._reader = reader
+        self._memory = memory
 
     def specs(self) -> tuple[ToolSpec, ...]:
         offered = [_spec(name, _QUERY, ["query"]) for name in self._searchers]
         if self._reader:
             offered.append(_spec(READ_PAGE, _ADDRESS, ["url"]))
+        if self._memory:
+            offered += memory_specs()
         return tuple(offered)
 
     def understand(self, call: ToolCall) -> Request:
@@ -71,6 +84,8 @@ class Toolbox:
             return Request(call, _query(arguments))
         if call.name == READ_PAGE and self._reader:
             return Request(call, _address(arguments), _start(arguments))
+        if call.name in MEMORY_TOOLS and self._memory:
+            return Request(call, about(call.name, arguments), arguments=arguments)
         names = ", ".join(spec.name for spec in self.specs()) or "none"
         raise ToolError(f"There is no tool named {call.name[:80]!r}. The tools are: {names}.")
 
@@ -79,6 +94,8 @@ class Toolbox:
         try:
             if request.call.name == READ_PAGE and self._reader:
                 return await self._reader.read(request.subject)
+            if request.call.name in MEMORY_TOOLS and self._memory:
+                return await use_memory(self._memory, request.call.name, request.arguments)
             searcher = self._searchers[request.call.name]
             return await searcher.search(request.subject, limit=MAX_RESULTS)
         except ToolError as error:

@@ -140,3 +140,25 @@ class History:
     n_total: int = 0
     note: str = ""
     receipt: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What is known before the question is read, as text for the model.
+
+    `start` stays the same from turn to turn as long as the memory files do; `skills` are those
+    that this question asks for. The window is what the model can see of a conversation at most.
+    """
+
+    start: str = ""
+    skills: str = ""
+    window_messages: int
+    window_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryReply:
+    """What a memory tool did: `told` is for the model, `said` for the person, as a sentence."""
+
+    told: Mapping[str, Any]
+    said: str = ""

@@ -19,9 +19,11 @@ from chat.store.events import (
 from chat.store.reading import (
     clean_history,
     cut_answer,
+    first_question,
     own_run,
     run_with_parts,
     runs_after,
+    said_with,
     sources_of,
 )
 from chat.store.sweeping import interrupt, sweep_all, sweep_conversation
@@ -39,6 +41,7 @@ __all__ = [
     "clean_history",
     "cut_answer",
     "end_run",
+    "first_question",
     "interrupt",
     "keep_sources",
     "own_conversation",
@@ -47,6 +50,7 @@ __all__ = [
     "request_stop",
     "run_with_parts",
     "runs_after",
+    "said_with",
     "sources_of",
     "sweep_all",
     "sweep_conversation",

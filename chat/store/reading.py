@@ -50,6 +50,28 @@ def clean_history(run: Run, newest: int) -> tuple[list[values.Message], int]:
     return messages, len(spoken)
 
 
+def first_question(run: Run) -> str:
+    """The question that began the run's conversation, on its path."""
+    path = tree.path_ids(run.conversation_id, run.question_id)
+    found = Message.objects.filter(pk__in=path[:1], role=Message.Role.USER).first()
+    return found.text if found else run.question.text
+
+
+def said_with(run: Run, quote: str) -> Message | None:
+    """The person's newest message on the run's path that holds the quote, whatever its spaces and
+    case; the run's question when there is no quote."""
+    wanted = " ".join(quote.casefold().split())
+    if not wanted:
+        return run.question
+    path = tree.path_ids(run.conversation_id, run.question_id)
+    said = Message.objects.filter(pk__in=path, role=Message.Role.USER)
+    texts = dict(said.values_list("pk", "text"))
+    for pk in reversed(path):
+        if wanted in " ".join(texts.get(pk, "").casefold().split()):
+            return said.get(pk=pk)
+    return None
+
+
 def _role(role: str) -> values.Role:
     return "user" if role == Message.Role.USER else "assistant"
 

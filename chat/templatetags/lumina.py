@@ -7,8 +7,10 @@ import zlib
 from typing import Any
 
 from django import template
+from django.utils.safestring import SafeString, mark_safe
 
 from chat.agent.sources import LIBRARY_DOMAIN
+from chat.rendering import answer_html
 
 register = template.Library()
 
@@ -49,3 +51,9 @@ def document_blocks(text: str) -> list[tuple[bool, str]]:
 @register.inclusion_tag("chat/_icon.html")
 def icon(name: str) -> dict[str, Any]:
     return {"name": name}
+
+
+@register.filter
+def as_markdown(text: str) -> SafeString:
+    """A person's Markdown as HTML, through the same sanitizer as an answer without sources."""
+    return mark_safe(answer_html(str(text), (), prefix="note-"))

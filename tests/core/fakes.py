@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from chat.agent.errors import AgentError, SearchFailed
+from chat.agent.errors import AgentError, MemoryRefused, SearchFailed
 from chat.agent.events import AgentEvent
 from chat.agent.limits import Limits
 from chat.agent.loop import Means, Turn, run_turn
@@ -15,6 +15,7 @@ from chat.agent.ports import Finished, FinishReason, ModelEvent, TextDelta, Tool
 from chat.agent.tools import Toolbox
 from chat.agent.values import (
     History,
+    MemoryReply,
     Message,
     Page,
     SearchOutcome,
@@ -119,6 +120,33 @@ class FakeRecall:
         self.budgets.append(budget_tokens)
         kept = self._messages if budget_tokens else ()
         return History(messages=kept, n_visible=len(kept), n_total=self._n_total)
+
+
+class FakeMemory:
+    """Notes in a dictionary; every call is remembered. Paths with ".." are refused."""
+
+    def __init__(self, **texts: str) -> None:
+        self.texts = dict(texts)
+        self.calls: list[tuple[Any, ...]] = []
+
+    async def list_files(self) -> MemoryReply:
+        self.calls.append(("list",))
+        return MemoryReply(told={"files": sorted(self.texts)}, said="Looked")
+
+    async def read(self, path: str, *, start_line: int) -> MemoryReply:
+        self.calls.append(("read", path, start_line))
+        return MemoryReply(told={"text": self.texts.get(path, "")}, said=f"Read {path}")
+
+    async def write(self, path: str, text: str, *, replaces: str, quote: str) -> MemoryReply:
+        self.calls.append(("write", path, text, replaces, quote))
+        if ".." in path:
+            raise MemoryRefused("No such place.")
+        self.texts[path] = text
+        return MemoryReply(told={"saved": True}, said=f"Saved to {path}")
+
+    async def forget(self, path: str, text: str, *, quote: str) -> MemoryReply:
+        self.calls.append(("forget", path, text, quote))
+        return MemoryReply(told={"state": "forgotten"}, said=f"Forgotten: {path}")
 
 
 class FakeClock:

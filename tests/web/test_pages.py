@@ -18,6 +18,8 @@ from chat.agent.values import Span
 from chat.citing import citations_of
 from chat.library import ensure_sample_library
 from chat.models import Conversation, LibraryDocument, LibraryFolder, Message, Run, Source, User
+from memory import store as memory_store
+from memory.models import MemoryFile, Proposal, Revision
 from tests.web.conftest import begun
 
 pytestmark = pytest.mark.django_db
@@ -58,6 +60,8 @@ def answered(
 def doors(run: Run, document: LibraryDocument) -> dict[str, tuple[str, str, dict[str, Any]]]:
     """How each named address is tried: method, path, what is posted."""
     c = run.conversation_id
+    note = MemoryFile.objects.get(owner=run.owner_id)
+    wish = Proposal.objects.get(owner=run.owner_id)
     return {
         "home": ("get", "/", {}),
         "ask": ("post", "/ask/", {"text": "Hello?", "conversation": c}),
@@ -70,6 +74,15 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, tuple[str, str, dict
         "source": ("get", f"/runs/{run.pk}/sources/1/", {}),
         "document": ("get", f"/library/{document.pk}", {}),
         "sidebar": ("get", f"/sidebar/?conversation={c}", {}),
+        "memory": ("get", "/memory/", {}),
+        "memory-new": ("post", "/memory/new/", {"path": "knowledge/new.md", "text": "- New"}),
+        "memory-file": ("get", f"/memory/{note.pk}/", {}),
+        "memory-edit": ("post", f"/memory/{note.pk}/edit/", {"text": "- Stolen", "base": "1"}),
+        "memory-undo": ("post", f"/memory/{note.pk}/undo/", {}),
+        "memory-restore": ("post", f"/memory/{note.pk}/restore/", {"number": "1"}),
+        "memory-delete": ("post", f"/memory/{note.pk}/delete/", {}),
+        "memory-decide": ("post", f"/memory/proposals/{wish.pk}/", {"answer": "yes"}),
+        "memory-forget-all": ("post", "/memory/forget/", {"sure": "yes"}),
         "sign-in": ("get", "/sign-in/", {}),
         "sign-in-by-link": ("get", "/sign-in/nonsense/", {}),
         "sign-out": ("post", "/sign-out/", {}),
@@ -81,7 +94,7 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, tuple[str, str, dict
 
 
 OPEN_TO_ALL = {"sign-in", "sign-in-by-link", "sign-out", "healthz", "readyz", "metrics"}
-ONES_OWN = {"home", "conversations", "sidebar"}
+ONES_OWN = {"home", "conversations", "sidebar", "memory", "memory-new", "memory-forget-all"}
 
 
 def every_address() -> set[str]:
@@ -101,7 +114,21 @@ def every_address() -> set[str]:
 
 @pytest.fixture
 def secret_run(alice: User) -> Run:
+    memory_store.put(alice.pk, "knowledge/secret.md", "- A secret note", memory_store.By())
+    wish = Proposal(owner=alice, path="knowledge/secret.md", kind="append", text="- A secret wish")
+    memory_store.propose(wish)
     return answered(alice, "A secret answer [1].", "A secret question?")
+
+
+def everything_of(owner: User) -> list[list[dict[str, Any]]]:
+    """The rows that a stranger must not change."""
+    return [
+        list(Conversation.objects.of(owner).values()),
+        list(Message.objects.of(owner).values()),
+        list(MemoryFile.objects.of(owner.pk).values()),
+        list(Revision.objects.of(owner.pk).values()),
+        list(Proposal.objects.of(owner.pk).values()),
+    ]
 
 
 @pytest.fixture
@@ -117,15 +144,19 @@ def test_every_address_is_tried(secret_run: Run, secret_document: LibraryDocumen
 
 
 def test_a_stranger_sees_and_changes_nothing(
-    charlie: User, browser_of: Callable[[User], Client], secret_run: Run, secret_document: Any
+    alice: User,
+    charlie: User,
+    browser_of: Callable[[User], Client],
+    secret_run: Run,
+    secret_document: Any,
 ) -> None:
-    before = list(Conversation.objects.values()), list(Message.objects.values())
+    before = everything_of(alice)
     for name, (method, path, data) in doors(secret_run, secret_document).items():
         response = getattr(browser_of(charlie), method)(path, data)
         assert b"secret" not in response.content, name
         if name not in OPEN_TO_ALL | ONES_OWN:
             assert response.status_code == 404, name
-    assert (list(Conversation.objects.values()), list(Message.objects.values())) == before
+    assert everything_of(alice) == before
 
 
 def test_whoever_is_not_signed_in_is_sent_to_the_door(

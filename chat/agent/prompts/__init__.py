@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cache
 from importlib import resources
 
-from chat.agent.values import History, Message
+from chat.agent.values import History, Message, Remembered
 
 _DAY = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
@@ -18,17 +18,34 @@ def wording(name: str) -> str:
     return resources.files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8").strip()
 
 
-def build_prompt(question: str, history: History, *, now: datetime) -> list[Message]:
-    """System text, history, then date and number of visible messages, then the question.
+def build_prompt(
+    question: str, history: History, *, now: datetime, remembered: Remembered | None = None
+) -> list[Message]:
+    """System text with the memory files, history, skills for this question, date and number of
+    visible messages, then the question.
 
     The beginning stays the same from turn to turn, so that a server's prompt cache holds.
     """
+    skills = remembered.skills if remembered else ""
     return [
-        Message(role="system", text=wording("system")),
+        Message(role="system", text=_system(remembered)),
         *history.messages,
+        *([Message(role="system", text=skills)] if skills else []),
         Message(role="system", text=_situation(history, now)),
         Message(role="user", text=question),
     ]
+
+
+def _system(remembered: Remembered | None) -> str:
+    """One system text, as many models take no second one."""
+    if remembered is None:
+        return wording("system")
+    memory = (
+        wording("memory")
+        .replace("{messages}", f"{remembered.window_messages}")
+        .replace("{tokens}", f"{remembered.window_tokens:,}")
+    )
+    return "\n\n".join(filter(None, (wording("system"), memory, remembered.start)))
 
 
 def build_continuation(prompt: Sequence[Message], answer: str) -> list[Message]:

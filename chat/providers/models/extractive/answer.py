@@ -14,6 +14,7 @@ from chat.providers.models.extractive.language import (
     language_of,
     subject_terms,
 )
+from chat.providers.models.extractive.passages import Passage
 from chat.providers.models.extractive.questions import differing
 from chat.providers.models.extractive.ranking import Question, Scored
 
@@ -150,12 +151,14 @@ class Words:
 
     def quote(self, found: Scored) -> str:
         """In the quotation marks of the language, followed by the marker of its source."""
-        text = found.candidate.text
+        number = found.candidate.passage.number
+        return self.in_quotes(found.candidate.text) + (f" [{number}]" if number else "")
+
+    def in_quotes(self, text: str) -> str:
         opening, closing = self._marks("quotes")
         if opening.strip() in text or closing.strip() in text:
             opening, closing = self._marks("inner_quotes")
-        number = found.candidate.passage.number
-        return f"{opening}{text}{closing}" + (f" [{number}]" if number else "")
+        return f"{opening}{text}{closing}"
 
     def _marks(self, name: str) -> Sequence[str]:
         marks: Sequence[str] = (self._known.sections or {})[name]
@@ -227,6 +230,18 @@ def short_text(question: Question, key: str) -> str:
     """One sentence of the wording, where there is nothing to search for."""
     speak = Words(question.language)
     return _finished(speak, [speak.say(key)], [])
+
+
+def noted_text(question: Question, note: Passage) -> str:
+    """What a memory file says answers: there is no source to cite."""
+    speak = Words(question.language)
+    said = speak.say("noted", path=note.title, quote=speak.in_quotes(_prose(note.text)))
+    return _finished(speak, [said], [])
+
+
+def remembered_text(question: Question, said: str, what: str) -> str:
+    """That something was kept, or why not. `said` names the sentence, `what` fills it."""
+    return Words(question.language).say(said, what=what) + "\n"
 
 
 def _finished(speak: Words, paragraphs: Sequence[str], questions: Sequence[str]) -> str:

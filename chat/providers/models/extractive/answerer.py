@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Sequence
 
+from chat.agent.memory_tools import MEMORY_WRITE
 from chat.agent.ports import Finished, ModelEvent, TextDelta, ToolCallMade
 from chat.agent.values import Message, ToolCall, ToolSpec, Usage
 from chat.providers.models.extractive.answer import (
@@ -18,13 +19,20 @@ from chat.providers.models.extractive.answer import (
     answer_text,
     choose,
     earlier_text,
+    noted_text,
     nothing_found_text,
+    remembered_text,
     short_text,
 )
 from chat.providers.models.extractive.language import folded, language, words
 from chat.providers.models.extractive.passages import Passage, candidates
 from chat.providers.models.extractive.ranking import Question, Scored, rank
 from chat.providers.models.extractive.reading import Turn, read_turn
+from chat.providers.models.extractive.remembering import (
+    call_to_remember,
+    note_of_name,
+    what_became,
+)
 
 # Tools in the order in which they are tried, with the name of each place in the wording.
 _LIBRARY, _WEB = "search_library", "web_search"
@@ -63,10 +71,16 @@ def _decide(turn: Turn, offered: set[str]) -> ToolCall | str:
     """The next call, or the text of the answer."""
     if not words(turn.question.text):
         return short_text(turn.question, "no_words")
+    if MEMORY_WRITE in turn.tried:
+        return remembered_text(turn.question, *what_became(turn.kept))
+    if to_keep := call_to_remember(turn.question.text, offered):
+        return to_keep
     if turn.question.is_personal:
-        told = _told_before(turn)
+        told = _told_before(turn, turn.said)
         if told is not None and told.direct:
             return earlier_text(turn.question, told)
+        if noted := _noted(turn):
+            return noted_text(turn.question, noted)
     chosen, ranked = _best(turn.question, turn.passages)
     is_statement = _is_statement(turn.question)
     if chosen is None or not chosen.direct:
@@ -83,11 +97,19 @@ def _best(question: Question, passages: Sequence[Passage]) -> tuple[Chosen | Non
     return choose(question, ranked), ranked
 
 
-def _told_before(turn: Turn) -> Chosen | None:
+def _told_before(turn: Turn, said: Sequence[Passage]) -> Chosen | None:
     """What the person said earlier, if that answers. What they asked does not."""
-    sentences = candidates(turn.said, turn.question.language)
+    sentences = candidates(said, turn.question.language)
     told = [one for one in sentences if not one.text.endswith(("?", "？"))]
     return choose(turn.question, rank(turn.question, told))
+
+
+def _noted(turn: Turn) -> Passage | None:
+    """The line of a memory file that answers."""
+    if name := note_of_name(turn.question.text, turn.notes):
+        return name
+    told = _told_before(turn, turn.notes)
+    return told.lead.candidate.passage if told and told.direct else None
 
 
 def _call(turn: Turn, tool: str) -> ToolCall:

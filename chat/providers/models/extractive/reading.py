@@ -20,6 +20,7 @@ from chat.providers.models.extractive.language import (
 )
 from chat.providers.models.extractive.passages import Passage
 from chat.providers.models.extractive.ranking import Question
+from chat.providers.models.extractive.remembering import notes_in
 
 _MAX_QUERY_CHARS, _MAX_QUERY_WORDS = 300, 32
 _MAX_LOOKED_AT_CHARS = 4_000
@@ -33,7 +34,8 @@ class Turn:
     """`written` is what of this answer is already there, when the rest of it is asked for.
 
     `tried` are the tools called since the question, `reasons` say why some gave nothing, and
-    `said` is what the person wrote before, oldest first, as passages without a number.
+    `said` is what the person wrote before, oldest first, as passages without a number. `kept` is
+    what a memory tool said last, `notes` are the lines of the memory files.
     """
 
     question: Question
@@ -43,6 +45,8 @@ class Turn:
     passages: tuple[Passage, ...]
     reasons: Mapping[str, str]
     said: tuple[Passage, ...]
+    kept: Mapping[str, Any]
+    notes: tuple[Passage, ...]
 
 
 def read_turn(messages: Sequence[Message]) -> Turn:
@@ -60,6 +64,8 @@ def read_turn(messages: Sequence[Message]) -> Turn:
         passages=tuple(dict.fromkeys(p for result in results for p in _passages(result))),
         reasons={who: why for result in results for who, why in _reasons(result)},
         said=tuple(Passage(number=0, title="", text=one) for one in earlier),
+        kept=results[-1] if results else {},
+        notes=notes_in(messages),
     )
 
 
