@@ -19,6 +19,7 @@ from typing import Any
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_SIGN_IN_TOKEN = re.compile(r"(/sign-in/)[^/\s]+")
 _PLAIN_VALUE = re.compile(r"[^\s\"=]+")
 
 
@@ -36,6 +37,9 @@ class _Formatter(logging.Formatter):
     def __init__(self, *, show_messages: bool = False) -> None:
         super().__init__()
         self._show_messages = show_messages
+
+    def _message(self, record: logging.LogRecord) -> str:
+        return _SIGN_IN_TOKEN.sub(r"\1…", record.getMessage())
 
     def _fields(self, record: logging.LogRecord) -> Mapping[str, Any]:
         told = dict(getattr(record, "fields", {}))
@@ -68,7 +72,7 @@ class LineFormatter(_Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         at = datetime.fromtimestamp(record.created, UTC).isoformat(" ", "milliseconds")
-        words = [at.removesuffix("+00:00"), record.levelname, record.name, record.getMessage()]
+        words = [at.removesuffix("+00:00"), record.levelname, record.name, self._message(record)]
         words += [f"{name}={_value(value)}" for name, value in self._fields(record).items()]
         fault = self._fault(record)
         return " ".join(words) + (f"\n{fault}" if fault else "")
@@ -87,7 +91,7 @@ class JsonFormatter(_Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            "message": self._message(record),
             **self._fields(record),
         }
         if fault := self._fault(record):

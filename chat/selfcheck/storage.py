@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, connection
@@ -17,6 +18,7 @@ from chat.selfcheck.findings import Finding, failure, ok, warning
 MIGRATE = "python manage.py migrate"
 DATABASE_FIX = "Start the database server, or correct DATABASE_URL."
 CLOCK_FIX = "Keep both machines' clocks in step, for example with systemd-timesyncd or chrony."
+CONNECT_SECONDS = 3
 # A run without a heartbeat for 8 seconds counts as dead, so clocks must agree better than that.
 CLOCK_WARNING = timedelta(seconds=2)
 CLOCK_FAILURE = timedelta(seconds=8)
@@ -36,6 +38,7 @@ def database_answers() -> Finding:
 
 def database() -> Finding:
     try:
+        _connect_past_the_pool()
         name = _name_and_version()
         _write_nothing()
         if connection.vendor == "sqlite" and (mode := _journal_mode()) != "wal":
@@ -47,6 +50,15 @@ def database() -> Finding:
     except DatabaseError as error:
         return _database_fault(error)
     return ok(f"{name} answers and can be written to.")
+
+
+def _connect_past_the_pool() -> None:
+    """The pool only says that it waited in vain; a connection of its own says why."""
+    if connection.vendor == "postgresql":
+        server: Any = connection
+        parameters = {**server.get_connection_params(), "connect_timeout": CONNECT_SECONDS}
+        with server.wrap_database_errors:
+            server.Database.connect(**parameters).close()
 
 
 def _name_and_version() -> str:

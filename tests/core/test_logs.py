@@ -53,6 +53,13 @@ def test_a_fault_is_told_by_kind_and_place_with_its_causes_and_without_words(for
     assert "my secret answer" in loud
 
 
+@pytest.mark.parametrize("form", [LineFormatter, JsonFormatter])
+def test_a_sign_in_link_that_fails_is_logged_without_its_token(form: Any) -> None:
+    line = form().format(record("Internal Server Error: /sign-in/NfaYFeE6pdI6-TP/"))
+    assert "NfaYFeE6pdI6" not in line
+    assert "/sign-in/…/" in line
+
+
 def test_lines_carry_the_request_that_they_belong_to() -> None:
     token = request_id.set("abcdefgh")
     try:

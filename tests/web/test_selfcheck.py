@@ -129,6 +129,14 @@ def test_the_database_is_named_with_its_version() -> None:
     assert name in told.sentence
 
 
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="a file cannot be out of reach")
+def test_a_database_server_that_is_away_is_told_with_the_reason(monkeypatch: Any) -> None:
+    monkeypatch.setitem(connection.settings_dict, "PORT", str(free_port()))
+    told = storage.database()
+    assert (told.level, told.fix) == ("failure", storage.DATABASE_FIX)
+    assert "refused" in told.sentence
+
+
 def test_a_database_that_cannot_be_written_to_is_a_failure(monkeypatch: Any) -> None:
     def refused() -> None:
         from django.db import OperationalError
