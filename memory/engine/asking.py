@@ -1,0 +1,46 @@
+"""What a question is after, beyond its words: the past, or a list of what was done.
+
+Small lists of words in the languages that were tested; a language that is not in them is asked the
+plain way. Neither answer changes the score of a line: one opens the closed versions, the other
+puts a counted list in.
+"""
+
+from __future__ import annotations
+
+import re
+
+_PAST = re.compile(
+    r"\b(?:before|previous(?:ly)?|used to|former(?:ly)?|original(?:ly)?|earlier|initial(?:ly)?"
+    r"|at first|old(?:er)?|prior|past|chang(?:e|es|ed|ing)|differen(?:t|ce|ces)|replaced|updated"
+    r"|edited|modified|history|as of|back then|back in|until|was it|were they|no longer|diff"
+    r"|antes|anterior(?:es|mente)?|cambi[oóa]\w*|previ[oa]s?|original(?:es)?"
+    r"|vorher|früher\w*|zuvor|bisher\w*|alt(?:e|en|er|es)|geändert|änder\w*|vormals"
+    r"|avant|auparavant|ancien(?:s|ne|nes)?|changé\w*|précédent\w*"
+    r"|prima|precedent\w+|cambiat\w+|anteriormente|mudou|wijzig\w*|vroeger|eerder)\b"
+    r"|раньше|прежн|прежде|до этого|измени|было|πριν|παλι|άλλαξ|قبل|سابق|تغي|पहले|बदल"
+    r"|以前|之前|原来|改变|改了|変わ|変更|前は|元の|이전|바뀌|קודם|לפני|השתנ",
+    re.IGNORECASE,
+)
+_NOW = re.compile(
+    r"\b(?:now|currently|current|today|at present|these days|jetzt|aktuell\w*|ahora|actual(?:mente)?"
+    r"|maintenant|actuel\w*|adesso|agora|nu)\b|сейчас|теперь|τώρα|الآن|अब|现在|今は|지금|עכשיו",
+    re.IGNORECASE,
+)
+_LISTS = re.compile(
+    r"\b(?:how many|how often|how much|which|what|list|all|every|each|count|number|total|name"
+    r"|who|wie ?viele?|welche\w*|alle|cu[aá]nt[oa]s|qu[eé]|cu[aá]les|tod[oa]s|combien|quels?"
+    r"|quelles?|tou(?:s|tes)|quant[ei]|quali|quais)\b|сколько|какие|каких|все|πόσ|ποι|كم|कितन|多少|哪些|几|いくつ|どの",
+    re.IGNORECASE,
+)
+
+
+def asks_past(question: str) -> bool:
+    """Whether closed versions belong to the answer: "what was it before?", "what changed?"."""
+    past = _PAST.search(question)
+    now = _NOW.search(question)
+    return bool(past) and not (now and not re.search(r"chang|differ|änder|cambi", question, re.I))
+
+
+def asks_list(question: str) -> bool:
+    """Whether the question may be after a count or a list."""
+    return bool(_LISTS.search(question))

@@ -1,0 +1,229 @@
+"""A history and what is known of it: the work is done once, when a message is added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from memory.engine.calls import Call, read_call, record
+from memory.engine.columns import Column
+from memory.engine.frames import heading_words, show_line
+from memory.engine.index import LineIndex
+from memory.engine.layout import Layout, Lines
+from memory.engine.ledger import Ledger
+from memory.engine.lines import Line, split_lines
+from memory.engine.plan import Plan
+from memory.engine.sanitizer import sanitize
+from memory.engine.terms import Analyzer
+from memory.engine.tokens import CountTokens, estimate_tokens
+from memory.engine.values import Message, Packed, Policy
+from memory.engine.versions import Row, Versions
+
+# Turns further apart than this are two talks: what stands beside what ends there.
+_PAUSE = timedelta(hours=6)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message as it is remembered: its record, the lines of it, the row of the first line."""
+
+    message: Message
+    text: str
+    lines: tuple[Line, ...]
+    first_row: int
+    call: Call | None
+
+    def line_text(self, number: int) -> str:
+        span = self.lines[number].span
+        return self.text[span.start : span.end]
+
+
+class History:
+    """Messages in order, indexed as they come. `pack` chooses what of them a model should see."""
+
+    def __init__(
+        self,
+        messages: Iterable[Message] = (),
+        *,
+        count_tokens: CountTokens | None = None,
+        plan: Plan | None = None,
+    ) -> None:
+        self.count_tokens: CountTokens = count_tokens or estimate_tokens
+        self.plan = plan or Plan()
+        self._analyzer = Analyzer()
+        self._clear()
+        for message in messages:
+            self.add(message)
+
+    def _clear(self) -> None:
+        self.index = LineIndex()
+        self.layout = Layout()
+        self.entries: list[Entry] = []
+        self.ledger = Ledger()
+        self.closed_by = Column(np.int32)
+        self.twin = Column(np.int32)
+        self._texts: dict[int, str] = {}
+        self._costs: dict[int, int] = {}
+        self._first_of: dict[str, int] = {}
+        self._numbers: dict[str | int, int] = {}
+        self._speakers: dict[str, int] = {}
+        self._versions = Versions()
+        self._lines: Lines | None = None
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __contains__(self, message_id: object) -> bool:
+        return message_id in self._numbers
+
+    # --- Writing ---------------------------------------------------------------------------------
+
+    def add(self, message: Message) -> None:
+        """Take in a message. Raises ValueError for an id that is there already."""
+        if message.id in self._numbers:
+            raise ValueError(f"message {message.id!r} is there already")
+        call = read_call(message)
+        text = record(message, call, sanitize(message.text).text)
+        entry = Entry(message, text, tuple(split_lines(text)), self.layout.size + 1, call)
+        self._numbers[message.id] = len(self.entries)
+        joins = self._joins(message)
+        self.entries.append(entry)
+        self._index_lines(entry, joins)
+        if call:
+            self._note_call(entry, call)
+        self._lines = None
+
+    def _joins(self, message: Message) -> bool:
+        """Whether a message goes on with the talk before it. Tool output stands by itself."""
+        last = self.entries[-1].message if self.entries else None
+        if last is None or "tool" in (message.role, last.role):
+            return False
+        return not (message.at and last.at and message.at - last.at > _PAUSE)
+
+    def _index_lines(self, entry: Entry, joins: bool) -> None:
+        heading = self._analyzer.terms(heading_words(entry.message))
+        self.index.add(heading)
+        lengths = []
+        twins = [-1]
+        for number, line in enumerate(entry.lines):
+            terms = self._analyzer.terms(entry.line_text(number))
+            self.index.add(terms)
+            lengths.append(len(terms))
+            bare = entry.text[line.body : line.span.end]
+            twins.append(self._first_of.setdefault(bare, entry.first_row + number))
+        self.layout.add(
+            len(self.entries) - 1,
+            heading_length=len(heading),
+            lengths=lengths,
+            n_inside=[line.n_inside for line in entry.lines],
+            speaker=self._speaker(entry.message),
+            joins_group=joins,
+        )
+        self.twin.extend(twins, len(twins))
+        self.closed_by.extend(-1, len(twins))
+
+    def _speaker(self, message: Message) -> int:
+        name = message.speaker or ""
+        return self._speakers.setdefault(name, len(self._speakers)) if name else -1
+
+    def _note_call(self, entry: Entry, call: Call) -> None:
+        self.ledger.note(call, ok=entry.message.ok)
+        number = len(self.entries) - 1
+        rows = [
+            Row(entry.first_row + at, _bare_rows(entry.text[line.body : line.span.end]))
+            for at, line in enumerate(entry.lines)
+        ]
+        if call.kind == "change" and call.old is not None:
+            for row in rows:
+                if row.text.startswith("- "):
+                    self.closed_by.values[row.row] = number
+        if not self.plan.supersede:
+            return
+        closing = self._versions.note(call, rows, ok=entry.message.ok)
+        self.closed_by.values[closing.closed] = number
+        self._texts.update(closing.texts)
+        for row_number in closing.texts:
+            self._costs.pop(row_number, None)
+
+    def remove(self, message_id: str | int) -> None:
+        """Forget a message and everything that followed from it. Raises KeyError.
+
+        What it had closed is current again; the rest is as if it had never been there.
+        """
+        number = self._numbers[message_id]
+        kept = [entry.message for at, entry in enumerate(self.entries) if at != number]
+        self._clear()
+        for message in kept:
+            self.add(message)
+
+    # --- Reading ---------------------------------------------------------------------------------
+
+    @property
+    def lines(self) -> Lines:
+        if self._lines is None:
+            self._lines = Lines(self.layout)
+        return self._lines
+
+    def terms(self, text: str) -> list[str]:
+        return self._analyzer.terms(text)
+
+    def named_speakers(self, terms: Sequence[str]) -> list[int]:
+        """The speakers whose names are among the terms of a question."""
+        asked = set(terms)
+        return [
+            number
+            for name, number in self._speakers.items()
+            if asked & set(self._analyzer.terms(name))
+        ]
+
+    def entry_of(self, row: int) -> tuple[Entry, int]:
+        """The message of a row, and the number of the line in it."""
+        entry = self.entries[int(self.layout.message.values[row])]
+        return entry, row - entry.first_row
+
+    def shown(self, row: int, *, past: bool = False) -> str:
+        """A line as it is printed: as it is now, or as it was written for a question on the past."""
+        if not past and row in self._texts:
+            return self._texts[row]
+        entry, number = self.entry_of(row)
+        line = entry.lines[number]
+        return show_line(entry.line_text(number), line.body - line.span.start)
+
+    def is_renewed(self, row: int) -> bool:
+        """Whether a change brought the line up to date."""
+        return row in self._texts
+
+    def cost(self, row: int) -> int:
+        """Tokens of a line with its line break, counted once."""
+        known = self._costs.get(row)
+        if known is None:
+            known = self._costs[row] = self.count_tokens(self.shown(row) + "\n")
+        return known
+
+    def pack(
+        self,
+        question: str,
+        budget_tokens: int,
+        *,
+        now: datetime | None = None,
+        policy: Policy = "fill",
+        keep_newest: int = 0,
+    ) -> Packed:
+        """Choose what a model should see for a question.
+
+        Never more than `budget_tokens`, everything printed counted; the question is not part of it.
+        `fill` uses the budget; `lean` stops when nothing relevant is left. `keep_newest` asks for
+        that many of the newest messages whole, as far as they fit. The same history, question and
+        budget give the same bytes.
+        """
+        from memory.engine.packer import Packer
+
+        return Packer(self, question, budget_tokens, now, policy, keep_newest).pack()
+
+
+def _bare_rows(text: str) -> str:
+    """A line without the white space and the numbers round its rows: what versions compare."""
+    return "\n".join(show_line(row, 0).strip() for row in text.splitlines())
