@@ -22,8 +22,8 @@ _PAST = re.compile(
     re.IGNORECASE,
 )
 _NOW = re.compile(
-    r"\b(?:now|currently|current|today|at present|these days|jetzt|aktuell\w*|ahora|actual(?:mente)?"
-    r"|maintenant|actuel\w*|adesso|agora|nu)\b|сейчас|теперь|τώρα|الآن|अब|现在|今は|지금|עכשיו",
+    r"\b(?:now|currently|current|today|at present|these days|jetzt|aktuell\w*|ahora"
+    r"|actual(?:mente)?|maintenant|actuel\w*|adesso|agora|nu)\b|сейчас|теперь|τώρα|الآن|अब|现在|今は|지금|עכשיו",
     re.IGNORECASE,
 )
 _LISTS = re.compile(

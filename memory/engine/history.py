@@ -10,16 +10,21 @@ import numpy as np
 
 from memory.engine.calls import Call, read_call, record
 from memory.engine.columns import Column
+from memory.engine.dates import Dated, annotate, find_dates
+from memory.engine.errors import EmbedderFailed
 from memory.engine.frames import heading_words, show_line
 from memory.engine.index import LineIndex
 from memory.engine.layout import Layout, Lines
 from memory.engine.ledger import Ledger
 from memory.engine.lines import Line, split_lines
+from memory.engine.markup import code_spans
 from memory.engine.plan import Plan
+from memory.engine.ports import Embedder
 from memory.engine.sanitizer import sanitize
 from memory.engine.terms import Analyzer
 from memory.engine.tokens import CountTokens, estimate_tokens
 from memory.engine.values import Message, Packed, Policy
+from memory.engine.vectors import Vectors
 from memory.engine.versions import Row, Versions
 
 # Turns further apart than this are two talks: what stands beside what ends there.
@@ -40,6 +45,9 @@ class Entry:
         span = self.lines[number].span
         return self.text[span.start : span.end]
 
+    def is_code(self, number: int) -> bool:
+        return code_spans(self.text).end_around(self.lines[number].span.start) >= 0
+
 
 class History:
     """Messages in order, indexed as they come. `pack` chooses what of them a model should see."""
@@ -48,9 +56,11 @@ class History:
         self,
         messages: Iterable[Message] = (),
         *,
+        embedder: Embedder | None = None,
         count_tokens: CountTokens | None = None,
         plan: Plan | None = None,
     ) -> None:
+        self.embedder = embedder
         self.count_tokens: CountTokens = count_tokens or estimate_tokens
         self.plan = plan or Plan()
         self._analyzer = Analyzer()
@@ -65,7 +75,10 @@ class History:
         self.ledger = Ledger()
         self.closed_by = Column(np.int32)
         self.twin = Column(np.int32)
+        self.vectors = Vectors(self.embedder.dimensions) if self.embedder else None
+        self.notices: list[str] = []
         self._texts: dict[int, str] = {}
+        self._dates: dict[int, list[Dated]] = {}
         self._costs: dict[int, int] = {}
         self._first_of: dict[str, int] = {}
         self._numbers: dict[str | int, int] = {}
@@ -94,6 +107,7 @@ class History:
         self._index_lines(entry, joins)
         if call:
             self._note_call(entry, call)
+        self._encode(entry)
         self._lines = None
 
     def _joins(self, message: Message) -> bool:
@@ -110,6 +124,7 @@ class History:
         twins = [-1]
         for number, line in enumerate(entry.lines):
             terms = self._analyzer.terms(entry.line_text(number))
+            terms += self._date_line(entry, number)
             self.index.add(terms)
             lengths.append(len(terms))
             bare = entry.text[line.body : line.span.end]
@@ -128,6 +143,31 @@ class History:
     def _speaker(self, message: Message) -> int:
         name = message.speaker or ""
         return self._speakers.setdefault(name, len(self._speakers)) if name else -1
+
+    def _date_line(self, entry: Entry, number: int) -> list[str]:
+        """Note the dates that a line of talk speaks of; the terms they can be found by."""
+        if entry.message.role == "tool" or entry.message.at is None or not self.plan.dates:
+            return []
+        dates = find_dates(entry.line_text(number), entry.message.at)
+        if not dates or entry.is_code(number):
+            return []
+        self._dates[entry.first_row + number] = dates
+        return self._analyzer.terms(" ".join(str(dated.when) for dated in dates))
+
+    def _encode(self, entry: Entry) -> None:
+        """Encode a message's lines. A failure is noted and leaves them to be found by words."""
+        if self.embedder is None or self.vectors is None:
+            return
+        self.vectors.pooled.extend(0, len(entry.lines) + 1)
+        texts = [entry.line_text(number).strip() for number in range(len(entry.lines))]
+        try:
+            embeddings = self.embedder.encode(texts) if texts else []
+        except EmbedderFailed as error:
+            self.notices.append(str(error))
+            return
+        talk = entry.message.role != "tool"
+        for number, embedding in enumerate(embeddings):
+            self.vectors.add(entry.first_row + number, embedding, with_tokens=talk)
 
     def _note_call(self, entry: Entry, call: Call) -> None:
         self.ledger.note(call, ok=entry.message.ok)
@@ -185,11 +225,13 @@ class History:
         return entry, row - entry.first_row
 
     def shown(self, row: int, *, past: bool = False) -> str:
-        """A line as it is printed: as it is now, or as it was written for a question on the past."""
+        """A line as it is printed: as it is now, or for the past as it was written."""
         if not past and row in self._texts:
             return self._texts[row]
         entry, number = self.entry_of(row)
         line = entry.lines[number]
+        if row in self._dates:
+            return annotate(entry.line_text(number), self._dates[row]).strip()
         return show_line(entry.line_text(number), line.body - line.span.start)
 
     def is_renewed(self, row: int) -> bool:

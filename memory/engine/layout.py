@@ -29,6 +29,7 @@ class Layout:
         self.heading_length = Column(np.float32)
         self.enclosing_length = Column(np.float32)
         self.speaker = Column(np.int32)
+        self.parent = Column(np.int32)
         self._n_groups = 0
 
     @property
@@ -59,6 +60,16 @@ class Layout:
         self.heading_length.extend([0, *[heading_length] * n], n + 1)
         self.enclosing_length.extend([0, *_enclosing(lengths, n_inside)], n + 1)
         self.speaker.extend(speaker, n + 1)
+        parents = [-1, *(first + 1 + at if at >= 0 else -1 for at in _parents(n_inside))]
+        self.parent.extend(parents, n + 1)
+
+
+def _parents(n_inside: Sequence[int]) -> list[int]:
+    """For every line the number of the line that encloses it most closely, or -1."""
+    parents = [-1] * len(n_inside)
+    for at, inside in enumerate(n_inside):
+        parents[at + 1 : at + 1 + inside] = [at] * inside
+    return parents
 
 
 def _enclosing(lengths: Sequence[int], n_inside: Sequence[int]) -> list[int]:

@@ -7,19 +7,16 @@ over exactly what is printed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
-from numpy.typing import NDArray
 
 from memory.engine.asking import asks_list, asks_past
 from memory.engine.frames import INTRO, NOTE, day, heading
 from memory.engine.history import Entry, History
-from memory.engine.index import Floats
-from memory.engine.ranking import fuse, order
+from memory.engine.ranker import Ranked, rank
 from memory.engine.values import (
     LeftOut,
     Packed,
@@ -29,7 +26,6 @@ from memory.engine.values import (
     Receipt,
     Span,
 )
-from memory.engine.words import word_scores
 
 MESSAGE_TOKENS = 4
 """What a chat format adds to every message, on the safe side."""
@@ -46,16 +42,6 @@ class _Choice:
     reason: str
     score: float
     parts: dict[str, float]
-
-
-@dataclass(slots=True)
-class _Ranked:
-    """Positions of shown lines, best first, with the scores behind the order."""
-
-    order: NDArray[np.int64]
-    fused: Floats
-    rankings: dict[str, NDArray[np.int64]]
-    relevant: int
 
 
 @dataclass(slots=True)
@@ -86,13 +72,16 @@ class Packer:
         self.keep_newest = keep_newest
         self.count = history.count_tokens
         self.past = asks_past(question)
-        self.terms = Counter(history.terms(question))
+        self.terms = history.terms(question)
 
     def pack(self) -> Packed:
         newest, spent = self._newest()
         ranked = self.rank()
         block = self._fill(ranked, self.budget - spent, newest)
         return self._emit(ranked, block, newest)
+
+    def rank(self) -> Ranked:
+        return rank(self.history, self.question, self.terms)
 
     # --- The newest messages, whole --------------------------------------------------------------
 
@@ -126,31 +115,15 @@ class Packer:
             return f"{heading(entry.message)}\n{text}"
         return text
 
-    # --- Ranking ---------------------------------------------------------------------------------
-
-    def rank(self) -> _Ranked:
-        history, lines = self.history, self.history.lines
-        words = word_scores(history.index, history.layout, lines, dict(self.terms), self.plan)
-        named = history.named_speakers(list(self.terms))
-        if named and len(words):
-            spoken = np.isin(lines.speaker, named) & (words > 0)
-            words[spoken] += np.float32(self.plan.named_speaker) * words.max()
-        rankings = {"words": order(words, None)}
-        fused = words
-        best = rankings["words"]
-        least = _LEAN_SHARE * float(words[best[0]]) if len(best) else 0.0
-        relevant = int(np.count_nonzero(words[best] >= least)) if len(best) else 0
-        return _Ranked(best, fused, rankings, relevant)
-
     # --- Filling ---------------------------------------------------------------------------------
 
-    def _fill(self, ranked: _Ranked, budget: int, newest: Sequence[tuple[int, str]]) -> _Block:
+    def _fill(self, ranked: Ranked, budget: int, newest: Sequence[tuple[int, str]]) -> _Block:
         block = _Block(budget - MESSAGE_TOKENS - self.count(INTRO + "\n"))
         taken = {number for number, _ in newest}
         self._choose(ranked, block, taken)
         return block
 
-    def _choose(self, ranked: _Ranked, block: _Block, taken: set[int]) -> None:
+    def _choose(self, ranked: Ranked, block: _Block, taken: set[int]) -> None:
         history = self.history
         twins: set[int] = set()
         misses = 0
@@ -171,14 +144,14 @@ class Packer:
             twins.add(twin)
             self._take(block, row, cost, choice)
 
-    def _candidates(self, ranked: _Ranked) -> Iterator[tuple[int, _Choice]]:
+    def _candidates(self, ranked: Ranked) -> Iterator[tuple[int, _Choice]]:
         rows = self.history.lines.rows
         closed = self.history.closed_by.values
-        chosen = ranked.order[: ranked.relevant] if self.policy == "lean" else ranked.order
+        chosen = ranked.order
         for position in chosen.tolist():
             row = int(rows[position])
             if closed[row] < 0 or self.past:
-                yield row, _Choice(row, "matches", float(ranked.fused[position]), {})
+                yield row, _Choice(row, "matches", float(ranked.scores[position]), {})
         if self.policy == "lean":
             return
         unscored = np.ones(len(rows), np.bool_)
@@ -208,7 +181,7 @@ class Packer:
 
     # --- Printing --------------------------------------------------------------------------------
 
-    def _emit(self, ranked: _Ranked, block: _Block, newest: Sequence[tuple[int, str]]) -> Packed:
+    def _emit(self, ranked: Ranked, block: _Block, newest: Sequence[tuple[int, str]]) -> Packed:
         content = self._print(block)
         while block.rows and self._price(content, newest) > self.budget:
             worst = list(block.rows)[-1]
@@ -270,4 +243,4 @@ class Packer:
         )  # fmt: skip
 
 
-__all__ = ["NOTE", "Entry", "LeftOut", "Packer", "Span", "asks_list", "fuse"]
+__all__ = ["NOTE", "Entry", "LeftOut", "Packer", "Span", "asks_list"]

@@ -23,6 +23,12 @@ class Plan:
     rrf_k: int = 60
     ranked: int = 1500
     """So many lines of each ranking take part in the fusion."""
+    similar_before: tuple[float, ...] = (0.3, 0.15)
+    """What the similarity of the line 1, 2, … before counts for a line; its own counts 1."""
+    similar_after: tuple[float, ...] = (0.2, 0.1)
+    similar_enclosing: float = 0.0
+    late: int = 200
+    """So many of the best lines are ranked again by late interaction."""
     once: bool = True
     """Show identical lines once."""
     supersede: bool = True

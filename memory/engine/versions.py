@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 
 from memory.engine.calls import Call, changed_rows
 
-
 # Share of the rows in an overlap that must be found in both, or it is none.
 _AGREED = 0.3
 
