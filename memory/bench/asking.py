@@ -48,8 +48,8 @@ def _subject(rng: random.Random, file: SourceFile, find: Found, wording: str) ->
     others = [OTHER_WORDS[part] for part in parts if part in OTHER_WORDS]
     if find.kind == "error":
         return f"it about the {' and the '.join(others[:3])}" if len(others) > 1 else None
-    if len(others) < len(parts) or not parts:
-        return None
+    if len(others) < len(parts) or len(parts) < 2:
+        return None  # one common word alone, such as "read", names a dozen things
     if find.kind == "constant":
         return f"the {' of the '.join(others)}"
     return f"the function to {others[0]}{''.join(f' the {other}' for other in others[1:])}"

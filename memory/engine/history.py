@@ -29,6 +29,7 @@ from memory.engine.versions import Row, Versions
 
 # Turns further apart than this are two talks: what stands beside what ends there.
 _PAUSE = timedelta(hours=6)
+_CONTEXT_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class History:
         self.twin = Column(np.int32)
         self.vectors = Vectors(self.embedder.dimensions) if self.embedder else None
         self.notices: list[str] = []
+        self._last_said = ""
         self._texts: dict[int, str] = {}
         self._dates: dict[int, list[Dated]] = {}
         self._costs: dict[int, int] = {}
@@ -135,6 +137,7 @@ class History:
             lengths=lengths,
             n_inside=[line.n_inside for line in entry.lines],
             speaker=self._speaker(entry.message),
+            is_talk=entry.message.role != "tool",
             joins_group=joins,
         )
         self.twin.extend(twins, len(twins))
@@ -159,15 +162,32 @@ class History:
         if self.embedder is None or self.vectors is None:
             return
         self.vectors.pooled.extend(0, len(entry.lines) + 1)
-        texts = [entry.line_text(number).strip() for number in range(len(entry.lines))]
+        texts, contexts = self._to_encode(entry)
         try:
-            embeddings = self.embedder.encode(texts) if texts else []
+            embeddings = self.embedder.encode(texts, contexts) if texts else []
         except EmbedderFailed as error:
             self.notices.append(str(error))
             return
         talk = entry.message.role != "tool"
         for number, embedding in enumerate(embeddings):
             self.vectors.add(entry.first_row + number, embedding, with_tokens=talk)
+
+    def _to_encode(self, entry: Entry) -> tuple[list[str], list[str]]:
+        """The lines as they are encoded, and before each line of talk what was said before it."""
+        texts = [entry.line_text(number).strip() for number in range(len(entry.lines))]
+        if entry.message.role == "tool" or not texts:
+            return texts, [""] * len(texts)
+        speaker = entry.message.speaker
+        said = [f"{speaker}: {text}" if speaker else text for text in texts]
+        contexts = ["", *(text[-_CONTEXT_CHARS:] for text in said[:-1])]
+        contexts[0] = (
+            self._last_said
+            if self.layout.group.values[entry.first_row]
+            == (self.layout.group.values[entry.first_row - 2] if entry.first_row > 1 else -1)
+            else ""
+        )
+        self._last_said = said[-1][-_CONTEXT_CHARS:]
+        return said, contexts
 
     def _note_call(self, entry: Entry, call: Call) -> None:
         self.ledger.note(call, ok=entry.message.ok)

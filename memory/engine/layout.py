@@ -30,6 +30,7 @@ class Layout:
         self.enclosing_length = Column(np.float32)
         self.speaker = Column(np.int32)
         self.parent = Column(np.int32)
+        self.is_talk = Column(np.bool_)
         self._n_groups = 0
 
     @property
@@ -44,6 +45,7 @@ class Layout:
         lengths: Sequence[int],
         n_inside: Sequence[int],
         speaker: int,
+        is_talk: bool,
         joins_group: bool,
     ) -> None:
         """Rows of one message. `joins_group`: its lines are neighbours of those before it."""
@@ -60,6 +62,7 @@ class Layout:
         self.heading_length.extend([0, *[heading_length] * n], n + 1)
         self.enclosing_length.extend([0, *_enclosing(lengths, n_inside)], n + 1)
         self.speaker.extend(speaker, n + 1)
+        self.is_talk.extend(is_talk, n + 1)
         parents = [-1, *(first + 1 + at if at >= 0 else -1 for at in _parents(n_inside))]
         self.parent.extend(parents, n + 1)
 

@@ -26,8 +26,11 @@ class Plan:
     similar_before: tuple[float, ...] = (0.3, 0.15)
     """What the similarity of the line 1, 2, … before counts for a line; its own counts 1."""
     similar_after: tuple[float, ...] = (0.2, 0.1)
-    similar_enclosing: float = 0.0
-    late: int = 200
+    similar_enclosing: float = 0.5
+    """The same for the line that encloses it."""
+    named_similar: float = 0.1
+    """What being said by the speaker whom the question names adds to a similarity."""
+    late: int = 400
     """So many of the best lines are ranked again by late interaction."""
     once: bool = True
     """Show identical lines once."""

@@ -34,8 +34,12 @@ class Embedder(Protocol):
     @property
     def dimensions(self) -> int: ...
 
-    def encode(self, texts: Sequence[str]) -> Sequence[Embedding]:
-        """What is remembered, in the order of the texts. Raises EmbedderFailed."""
+    def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> Sequence[Embedding]:
+        """What is remembered, in the order of the texts. Raises EmbedderFailed.
+
+        `contexts` has for every text what was said right before it, or "": it may colour the
+        vectors of the text and gets none itself.
+        """
         ...
 
     def encode_question(self, text: str) -> Embedding:

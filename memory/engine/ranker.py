@@ -41,7 +41,7 @@ def rank(history: History, question: str, terms: Sequence[str]) -> Ranked:
         asked = history.embedder.encode_question(question)
     except EmbedderFailed as error:
         return Ranked(rankings["words"], words, rankings, words, [str(error)])
-    rankings |= _meaning(history, asked, terms, rankings["words"])
+    rankings["meaning"] = _meaning(history, asked, terms, rankings["words"])
     fused = fuse(rankings, len(lines.rows), rrf_k=history.plan.rrf_k)
     return Ranked(order(fused), fused, rankings, words)
 
@@ -49,28 +49,44 @@ def rank(history: History, question: str, terms: Sequence[str]) -> Ranked:
 def _words(history: History, terms: Mapping[str, int]) -> Floats:
     lines = history.lines
     scores = word_scores(history.index, history.layout, lines, terms, history.plan)
-    named = history.named_speakers(list(terms))
-    if named and len(scores):
-        spoken = np.isin(lines.speaker, named) & (scores > 0)
-        scores[spoken] += np.float32(history.plan.named_speaker) * scores.max()
+    named = _named(history, list(terms))
+    if len(scores):
+        scores[named & (scores > 0)] += np.float32(history.plan.named_speaker) * scores.max()
     return scores
+
+
+def _named(history: History, terms: Sequence[str]) -> NDArray[np.bool_]:
+    """The lines of the speakers whom a question names."""
+    named: NDArray[np.bool_] = np.isin(history.lines.speaker, history.named_speakers(terms))
+    return named
 
 
 def _meaning(
     history: History, asked: Embedding, terms: Sequence[str], by_words: Positions
-) -> dict[str, Positions]:
+) -> Positions:
     plan, lines, vectors = history.plan, history.lines, history.vectors
     assert vectors is not None
     similar = vectors.similarities(lines.rows, asked)
     near = lines.around(similar, plan.similar_before, plan.similar_after)
-    if plan.similar_enclosing:
-        near += np.float32(plan.similar_enclosing) * _above(history, similar)
-    near -= near.min() - 1e-6
-    rankings = {"meaning": order(near, plan.ranked)}
-    if plan.late:
-        best = fuse({"words": by_words, **rankings}, len(lines.rows), rrf_k=plan.rrf_k)
-        rankings["tokens"] = _late(history, asked, order(best, plan.late), rankings["meaning"])
-    return rankings
+    near += np.float32(plan.similar_enclosing) * _above(history, similar)
+    spoken = history.layout.is_talk.values[lines.rows]
+    for kind in (spoken, ~spoken):
+        near[kind] = _standard(near[kind])
+    by_meaning = order(near - near.min() + 1, plan.ranked)
+    if not plan.late:
+        return by_meaning
+    rankings = {"words": by_words, "meaning": by_meaning}
+    best = order(fuse(rankings, len(lines.rows), rrf_k=plan.rrf_k), plan.late)
+    return _late(history, asked, terms, best, by_meaning)
+
+
+def _standard(values: Floats) -> Floats:
+    """Values by their distance from the mean in standard deviations: talk and tool output lie
+    differently close to any question, and are ranked together by how much they stand out."""
+    if not len(values):
+        return values
+    standard: Floats = (values - values.mean()) / max(float(values.std()), 1e-6)
+    return standard
 
 
 def _above(history: History, values: Floats) -> Floats:
@@ -84,27 +100,28 @@ def _above(history: History, values: Floats) -> Floats:
 
 
 def _late(
-    history: History, asked: Embedding, candidates: Positions, by_meaning: Positions
+    history: History,
+    asked: Embedding,
+    terms: Sequence[str],
+    candidates: Positions,
+    by_meaning: Positions,
 ) -> Positions:
-    """The candidates in the order of meaning, where the lines that have token vectors share out
-    the places that they hold among themselves, by late interaction."""
-    vectors = history.vectors
+    """The order of meaning, where the candidates that have token vectors share out the places
+    they hold among themselves by late interaction."""
+    vectors, rows = history.vectors, history.lines.rows
     assert vectors is not None
-    among = np.zeros(len(history.lines.rows), np.bool_)
-    among[candidates] = True
-    ranked = by_meaning[among[by_meaning]]
-    rows = history.lines.rows[ranked].tolist()
-    held = np.array([row in vectors.tokens for row in rows], np.bool_)
+    missing = candidates[~np.isin(candidates, by_meaning)]
+    ranked = np.concatenate([by_meaning, missing])
+    among = np.isin(ranked, candidates)
+    held = among & np.array([row in vectors.tokens for row in rows[ranked].tolist()], np.bool_)
     if not held.any():
-        return ranked
-    scores = vectors.late(
-        [row for row, has in zip(rows, held, strict=True) if has],
-        asked,
-        token_weights(asked, _idf_of(history, asked.words)),
-    )
-    spread = ranked.copy()
-    spread[held] = ranked[held][np.argsort(-scores, kind="stable")]
-    return spread
+        return by_meaning
+    chosen = ranked[held]
+    weights = token_weights(asked, _idf_of(history, asked.words))
+    scores = vectors.late(rows[chosen].tolist(), asked, weights)
+    scores += np.float32(history.plan.named_similar) * _named(history, terms)[chosen]
+    ranked[held] = chosen[np.argsort(-scores, kind="stable")]
+    return ranked
 
 
 def _idf_of(history: History, words: Sequence[str]) -> dict[str, float]:

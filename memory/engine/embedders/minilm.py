@@ -62,20 +62,22 @@ class MiniLM:
         self._tokenizer.enable_truncation(_MAX_TOKENS)
         self._tokenizer.no_padding()
 
-    def encode(self, texts: Sequence[str]) -> Sequence[Embedding]:
+    def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> Sequence[Embedding]:
         """In batches of texts of about the same length, so that little is spent on padding."""
-        encodings = self._tokenizer.encode_batch([text.strip() or "." for text in texts])
+        heads = [f"{context} " if context else "" for context in contexts]
+        whole = [head + (text.strip() or ".") for head, text in zip(heads, texts, strict=True)]
+        encodings = self._tokenizer.encode_batch(whole)
         order = sorted(range(len(texts)), key=lambda at: len(encodings[at].ids))
         found: list[Embedding | None] = [None] * len(texts)
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
             vectors = self._run([encodings[at] for at in batch])
             for row, at in enumerate(batch):
-                found[at] = _embedding(texts[at], encodings[at], vectors[row])
+                found[at] = _embedding(whole[at], len(heads[at]), encodings[at], vectors[row])
         return [embedding for embedding in found if embedding is not None]
 
     def encode_question(self, text: str) -> Embedding:
-        return self.encode([text])[0]
+        return self.encode([text], [""])[0]
 
     def _run(self, encodings: Sequence[Any]) -> NDArray[np.float32]:
         longest = max(len(encoding.ids) for encoding in encodings)
@@ -93,26 +95,28 @@ class MiniLM:
         return vectors
 
 
-def _embedding(text: str, encoding: Any, vectors: NDArray[np.float32]) -> Embedding:
-    rows = vectors[: len(encoding.ids)]
-    pooled = rows.mean(axis=0)
-    inner = rows[1:-1]
-    words = _words(text.strip() or ".", encoding)
-    return Embedding(_unit(pooled), _unit(inner), words)
+def _embedding(text: str, start: int, encoding: Any, vectors: NDArray[np.float32]) -> Embedding:
+    """The vectors of the tokens from `start` on; with no context the mean is over the marks of
+    beginning and end too, as the model was trained."""
+    kept = [
+        at
+        for at, (word, span) in enumerate(zip(encoding.word_ids, encoding.offsets, strict=True))
+        if word is not None and span[0] >= start
+    ]
+    if not kept:  # the context has used up all the tokens
+        kept = list(range(len(encoding.ids)))
+    pooled = vectors[kept] if start else vectors[: len(encoding.ids)]
+    return Embedding(_unit(pooled.mean(axis=0)), _unit(vectors[kept]), _words(text, encoding, kept))
 
 
-def _words(text: str, encoding: Any) -> tuple[str, ...]:
-    """The word of each token: its pieces run together where they touch and belong together."""
-    spans: dict[int, list[int]] = {}
+def _words(text: str, encoding: Any, kept: Sequence[int]) -> tuple[str, ...]:
+    """The word of each token: the pieces of a word run together."""
+    spans: dict[int | None, list[int]] = {}
     for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
-        if word is not None:
-            span = spans.setdefault(word, [start, end])
-            span[1] = max(span[1], end)
-    return tuple(
-        text[spans[word][0] : spans[word][1]]
-        for word in encoding.word_ids[1:-1]
-        if word is not None
-    )
+        span = spans.setdefault(word, [start, end])
+        span[1] = max(span[1], end)
+    words = (spans[encoding.word_ids[at]] for at in kept)
+    return tuple(text[start:end] for start, end in words)
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
