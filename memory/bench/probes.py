@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from memory.engine.frames import GONE
 from memory.engine.values import Message
 
 
@@ -39,7 +40,7 @@ _FRAME = re.compile(r"^(?:[-+] )?(?:\d+[ \t]+)?")
 
 def bare_row(row: str) -> str:
     """A row without indentation, a tool's line number or the mark of a change."""
-    return _FRAME.sub("", row.strip()).strip()
+    return _FRAME.sub("", row.strip().removesuffix(GONE)).strip()
 
 
 def is_kept(probe: Probe, shown: str) -> bool:

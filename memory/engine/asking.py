@@ -33,12 +33,29 @@ _LISTS = re.compile(
     re.IGNORECASE,
 )
 
+_POINTS = re.compile(
+    r"\b(?:s?he|they|it|him|her|hers|his|their|theirs|them|its|this|that|these|those|there|then"
+    r"|the (?:first|second|third|last|other|former|latter)(?: one)?|ella|él|ellos|ellas|eso|esto"
+    r"|allí|er|sie|ihr|ihm|ihn|dort|dies\w*|jene\w*|elle|ils?|elles|cela|ça|là|lui|leur"
+    r"|lei|loro|questo|quello|ele|ela|isso|isto)\b"
+    r"|\b(?:он|она|они|его|её|ее|их|там|это|эт[аои]т?)\b|αυτ|εκεί|\b(?:هو|هي|هم|هناك|هذا|هذه)\b"
+    r"|\b(?:वह|वे|यह|उस\w*|वहाँ)|[他她它]|那[个里]|这[个里]|彼女?|それ|そこ|あれ|그[녀들]?|거기"
+    r"|\b(?:הוא|היא|הם|שם|זה|זאת)\b",
+    re.IGNORECASE,
+)
+_SHORT_CHARS = 80
+
 
 def asks_past(question: str) -> bool:
     """Whether closed versions belong to the answer: "what was it before?", "what changed?"."""
     past = _PAST.search(question)
     now = _NOW.search(question)
     return bool(past) and not (now and not re.search(r"chang|differ|änder|cambi", question, re.I))
+
+
+def leans_on_talk(question: str) -> bool:
+    """Whether a short question points at what was just said instead of naming it."""
+    return len(question) < _SHORT_CHARS and bool(_POINTS.search(question))
 
 
 def asks_list(question: str) -> bool:

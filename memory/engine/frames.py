@@ -7,8 +7,8 @@ import re
 from memory.engine.values import Message
 
 INTRO = "Excerpts from earlier:"
+GONE = " (no longer so)"
 NOTE = "(Earlier messages are not shown.)"
-_ROLES = {"user": "user", "assistant": "assistant", "tool": "tool"}
 
 
 def heading(message: Message) -> str:
@@ -16,7 +16,7 @@ def heading(message: Message) -> str:
     if message.role == "tool":
         parts = [message.tool or "tool", *([message.target] if message.target else [])]
         return f"{' '.join(' '.join(parts).split())}{'' if message.ok else ' (failed)'}:"
-    return f"{message.speaker or _ROLES[message.role]}:"
+    return f"{message.speaker or message.role}:"
 
 
 def day(message: Message) -> str:

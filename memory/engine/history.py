@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,7 +13,7 @@ from memory.engine.calls import Call, read_call, record
 from memory.engine.columns import Column
 from memory.engine.dates import Dated, annotate, find_dates
 from memory.engine.errors import EmbedderFailed
-from memory.engine.frames import heading_words, show_line
+from memory.engine.frames import GONE, heading_words, show_line
 from memory.engine.index import LineIndex
 from memory.engine.layout import Layout, Lines
 from memory.engine.ledger import Ledger
@@ -75,14 +76,15 @@ class History:
         self.entries: list[Entry] = []
         self.ledger = Ledger()
         self.closed_by = Column(np.int32)
-        self.twin = Column(np.int32)
         self.vectors = Vectors(self.embedder.dimensions) if self.embedder else None
         self.notices: list[str] = []
         self._last_said = ""
         self._texts: dict[int, str] = {}
         self._dates: dict[int, list[Dated]] = {}
         self._costs: dict[int, int] = {}
-        self._first_of: dict[str, int] = {}
+        self._past_costs: dict[int, int] = {}
+        self._times: Counter[str] = Counter()
+        self._n_chars = self._counted_chars = self._counted_tokens = 0
         self._numbers: dict[str | int, int] = {}
         self._speakers: dict[str, int] = {}
         self._versions = Versions()
@@ -123,14 +125,13 @@ class History:
         heading = self._analyzer.terms(heading_words(entry.message))
         self.index.add(heading)
         lengths = []
-        twins = [-1]
         for number, line in enumerate(entry.lines):
             terms = self._analyzer.terms(entry.line_text(number))
             terms += self._date_line(entry, number)
             self.index.add(terms)
             lengths.append(len(terms))
-            bare = entry.text[line.body : line.span.end]
-            twins.append(self._first_of.setdefault(bare, entry.first_row + number))
+            self._times[entry.text[line.body : line.span.end]] += 1
+            self._n_chars += line.span.end - line.span.start
         self.layout.add(
             len(self.entries) - 1,
             heading_length=len(heading),
@@ -138,10 +139,10 @@ class History:
             n_inside=[line.n_inside for line in entry.lines],
             speaker=self._speaker(entry.message),
             is_talk=entry.message.role != "tool",
+            by_user=entry.message.role == "user",
             joins_group=joins,
         )
-        self.twin.extend(twins, len(twins))
-        self.closed_by.extend(-1, len(twins))
+        self.closed_by.extend(-1, len(lengths) + 1)
 
     def _speaker(self, message: Message) -> int:
         name = message.speaker or ""
@@ -244,26 +245,70 @@ class History:
         entry = self.entries[int(self.layout.message.values[row])]
         return entry, row - entry.first_row
 
+    def position(self, row: int) -> int:
+        """The place of a row among the shown ones: headings are not shown."""
+        return row - int(self.layout.message.values[row]) - 1
+
     def shown(self, row: int, *, past: bool = False) -> str:
         """A line as it is printed: as it is now, or for the past as it was written."""
+        entry, number = self.entry_of(row)
+        line = entry.lines[number]
+        renewed = self._texts.get(row)
+        if renewed is not None and not past:
+            return renewed
+        if row in self._dates:
+            return annotate(entry.line_text(number), self._dates[row]).strip()
+        shown = show_line(entry.line_text(number), line.body - line.span.start)
+        told = shown.startswith("- ")
+        gone = past and not told and (renewed is not None or self.closed_by.values[row] >= 0)
+        return f"{shown}{GONE}" if gone else shown
+
+    def bare(self, row: int, *, past: bool = False) -> str:
+        """What makes a line the same as another: its text without numbers and indentation."""
         if not past and row in self._texts:
             return self._texts[row]
         entry, number = self.entry_of(row)
         line = entry.lines[number]
-        if row in self._dates:
-            return annotate(entry.line_text(number), self._dates[row]).strip()
-        return show_line(entry.line_text(number), line.body - line.span.start)
+        return entry.text[line.body : line.span.end]
+
+    def times(self, row: int) -> int:
+        """How often the line's text was added."""
+        return self._times[self.bare(row, past=True)]
+
+    def matched(self, row: int, terms: Mapping[str, float]) -> list[str]:
+        """The terms of a question that a line holds, the rarest first."""
+        held = self.index.terms_of(row)
+        return sorted((term for term in terms if term in held), key=self.index.df)
+
+    def last_talk(self) -> list[str]:
+        """The last question and what was answered to it, in order."""
+        said: list[str] = []
+        for entry in reversed(self.entries):
+            if entry.message.role != "tool" and entry.text.strip():
+                said.append(entry.text)
+            if len(said) == 2 or (said and entry.message.role == "user"):
+                break
+        return said[::-1]
+
+    def pressure(self, budget_tokens: int) -> float:
+        """The share of the history that does not fit, by what its characters cost so far."""
+        per_char = self._counted_tokens / self._counted_chars if self._counted_chars else 0.25
+        return max(0.0, 1.0 - budget_tokens / max(1.0, per_char * self._n_chars))
+
+    def cost(self, row: int, *, past: bool = False) -> int:
+        """Tokens of a line with its line break, counted once."""
+        costs = self._past_costs if past else self._costs
+        known = costs.get(row)
+        if known is None:
+            shown = self.shown(row, past=past)
+            known = costs[row] = self.count_tokens(shown + "\n")
+            self._counted_tokens += known
+            self._counted_chars += len(shown)
+        return known
 
     def is_renewed(self, row: int) -> bool:
         """Whether a change brought the line up to date."""
         return row in self._texts
-
-    def cost(self, row: int) -> int:
-        """Tokens of a line with its line break, counted once."""
-        known = self._costs.get(row)
-        if known is None:
-            known = self._costs[row] = self.count_tokens(self.shown(row) + "\n")
-        return known
 
     def pack(
         self,
@@ -283,7 +328,7 @@ class History:
         """
         from memory.engine.packer import Packer
 
-        return Packer(self, question, budget_tokens, now, policy, keep_newest).pack()
+        return Packer(self, question, budget_tokens, policy, keep_newest).pack()
 
 
 def _bare_rows(text: str) -> str:

@@ -31,6 +31,7 @@ class Layout:
         self.speaker = Column(np.int32)
         self.parent = Column(np.int32)
         self.is_talk = Column(np.bool_)
+        self.by_user = Column(np.bool_)
         self._n_groups = 0
 
     @property
@@ -46,6 +47,7 @@ class Layout:
         n_inside: Sequence[int],
         speaker: int,
         is_talk: bool,
+        by_user: bool,
         joins_group: bool,
     ) -> None:
         """Rows of one message. `joins_group`: its lines are neighbours of those before it."""
@@ -63,6 +65,7 @@ class Layout:
         self.enclosing_length.extend([0, *_enclosing(lengths, n_inside)], n + 1)
         self.speaker.extend(speaker, n + 1)
         self.is_talk.extend(is_talk, n + 1)
+        self.by_user.extend(by_user, n + 1)
         parents = [-1, *(first + 1 + at if at >= 0 else -1 for at in _parents(n_inside))]
         self.parent.extend(parents, n + 1)
 
@@ -105,6 +108,8 @@ class Lines:
         self.enclosing_length: Floats = layout.enclosing_length.values[self.rows]
         self.speaker = layout.speaker.values[self.rows]
         self.message = layout.message.values[self.rows]
+        self.has_output = not bool(layout.is_talk.values.all())
+        self.by_user = layout.by_user.values[self.rows]
 
     def beside(self, distance: int) -> Floats:
         """1 for every position whose line `distance` further on is its neighbour, else 0."""

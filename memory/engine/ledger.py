@@ -7,7 +7,6 @@ says how many more there are: the total is always true.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -78,7 +77,3 @@ class Ledger:
 
     def size(self, topic: Topic) -> int:
         return len(self.tallies[topic].times)
-
-
-def all_topics() -> Sequence[Topic]:
-    return tuple(_TITLES)

@@ -2,67 +2,50 @@
 
 Bands: relevant and still so; then, only to use what is left of the budget, the rest, newest first.
 Closed versions stay out, unless the question is about the past. The count is the real counter's,
-over exactly what is printed.
+over exactly what is printed: pieces are added by what they cost alone, the whole is counted once it
+stands, and gives back its last lines should it cost more than its pieces.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-
-import numpy as np
 
 from memory.engine.asking import asks_list, asks_past
 from memory.engine.frames import INTRO, NOTE, day, heading
-from memory.engine.history import Entry, History
+from memory.engine.history import History
+from memory.engine.ledger import Topic
+from memory.engine.question import ask
 from memory.engine.ranker import Ranked, rank
-from memory.engine.values import (
-    LeftOut,
-    Packed,
-    PackedLine,
-    PackedMessage,
-    Policy,
-    Receipt,
-    Span,
-)
+from memory.engine.values import LeftOut, Packed, PackedLine, PackedMessage, Policy, Receipt
 
 MESSAGE_TOKENS = 4
 """What a chat format adds to every message, on the safe side."""
 _MISSES = 40
-_LEAN_SHARE = 0.25
-_LEDGER_SHARE = 0.25
-
-
-@dataclass(slots=True)
-class _Choice:
-    """A chosen row and why."""
-
-    row: int
-    reason: str
-    score: float
-    parts: dict[str, float]
+"""So many lines in a row that do not fit end the search for one that does."""
+_LIST_SHARE = 0.25
+"""Most of the budget that a counted list may take when the question asks for it."""
+_QUIET_SHARE = 0.01
+"""Most of it when nobody asked."""
 
 
 @dataclass(slots=True)
 class _Block:
-    """The printed block of excerpts: what it costs so far, by upper estimate."""
+    """The excerpts chosen so far; `left` is what remains of the budget, on the safe side."""
 
     left: int
-    rows: dict[int, _Choice] = field(default_factory=dict)
+    lists: list[str] = field(default_factory=list)
+    rows: dict[int, float] = field(default_factory=dict)
+    shown: set[str] = field(default_factory=set)
     messages: set[int] = field(default_factory=set)
     days: set[str] = field(default_factory=set)
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 class Packer:
     def __init__(
-        self,
-        history: History,
-        question: str,
-        budget_tokens: int,
-        now: datetime | None,
-        policy: Policy,
-        keep_newest: int,
+        self, history: History, question: str, budget_tokens: int, policy: Policy, keep_newest: int
     ) -> None:
         self.history = history
         self.plan = history.plan
@@ -71,17 +54,19 @@ class Packer:
         self.policy: Policy = policy
         self.keep_newest = keep_newest
         self.count = history.count_tokens
-        self.past = asks_past(question)
-        self.terms = history.terms(question)
+        self.past = asks_past(question) and self.plan.supersede
+        self.asked = ask(history, question)
 
     def pack(self) -> Packed:
         newest, spent = self._newest()
         ranked = self.rank()
-        block = self._fill(ranked, self.budget - spent, newest)
+        block = _Block(self.budget - spent - MESSAGE_TOKENS - self.count(INTRO + "\n"))
+        self._add_lists(block)
+        self._choose(ranked, block, {number for number, _ in newest})
         return self._emit(ranked, block, newest)
 
     def rank(self) -> Ranked:
-        return rank(self.history, self.question, self.terms)
+        return rank(self.history, self.asked)
 
     # --- The newest messages, whole --------------------------------------------------------------
 
@@ -93,73 +78,89 @@ class Packer:
             if len(kept) >= self.keep_newest:
                 break
             text = self._whole(number)
-            if not text:
-                continue
             cost = self.count(text) + MESSAGE_TOKENS
-            if spent + cost > self.budget:
+            if text and spent + cost > self.budget:
                 break
-            spent += cost
-            kept.append((number, text))
+            if text:
+                spent += cost
+                kept.append((number, text))
         return kept[::-1], spent
 
     def _whole(self, number: int) -> str:
         """A message with every line of it that is still so."""
-        entry = self.history.entries[number]
+        history = self.history
+        entry = history.entries[number]
         rows = range(entry.first_row, entry.first_row + len(entry.lines))
-        closed = self.history.closed_by.values
-        if all(closed[row] < 0 for row in rows) and not any(map(self.history.is_renewed, rows)):
-            text = entry.text.strip()
+        if any(history.closed_by.values[row] >= 0 or history.is_renewed(row) for row in rows):
+            open_rows = [row for row in rows if self.past or history.closed_by.values[row] < 0]
+            text = "\n".join(history.shown(row, past=self.past) for row in open_rows)
         else:
-            text = "\n".join(self.history.shown(row) for row in rows if closed[row] < 0)
+            text = entry.text.strip()
         if text and entry.message.role == "tool":
             return f"{heading(entry.message)}\n{text}"
         return text
 
     # --- Filling ---------------------------------------------------------------------------------
 
-    def _fill(self, ranked: Ranked, budget: int, newest: Sequence[tuple[int, str]]) -> _Block:
-        block = _Block(budget - MESSAGE_TOKENS - self.count(INTRO + "\n"))
-        taken = {number for number, _ in newest}
-        self._choose(ranked, block, taken)
-        return block
+    def _add_lists(self, block: _Block) -> None:
+        """What was done, counted: fully where the question asks, else only where it is cheap."""
+        ledger = self.history.ledger
+        if not self.plan.ledger:
+            return
+        asked = set(ledger.topics(self.question)) if asks_list(self.question) else set()
+        for topic in sorted(ledger.tallies, key=lambda topic: topic not in asked):
+            share = _LIST_SHARE if topic in asked else _QUIET_SHARE
+            allowed = min(block.left, int(share * self.budget))
+            n_names = self._fitting(topic, allowed)
+            if n_names and (topic in asked or n_names == ledger.size(topic)):
+                entry = ledger.entry(topic, n_names)
+                block.lists.append(entry)
+                block.left -= self.count(entry + "\n")
+
+    def _fitting(self, topic: Topic, allowed: int) -> int:
+        """How many names of a counted list fit, the newest first."""
+        ledger = self.history.ledger
+        fits, too_many = 0, ledger.size(topic) + 1
+        while too_many - fits > 1:
+            tried = (fits + too_many) // 2
+            if self.count(ledger.entry(topic, tried) + "\n") <= allowed:
+                fits = tried
+            else:
+                too_many = tried
+        return fits
 
     def _choose(self, ranked: Ranked, block: _Block, taken: set[int]) -> None:
         history = self.history
-        twins: set[int] = set()
-        misses = 0
         message_of = history.layout.message.values
-        twin_of = history.twin.values
-        for row, choice in self._candidates(ranked):
-            if row in block.rows or message_of[row] in taken:
+        misses = 0
+        for row, score in self._candidates(ranked):
+            if message_of[row] in taken:
                 continue
-            twin = int(twin_of[row])
-            if self.plan.once and twin in twins:
+            if history.closed_by.values[row] >= 0 and not self.past:
+                block.left_out["no longer so"] += 1
                 continue
-            cost = history.cost(row) + self._frame_cost(block, row)
+            bare = history.bare(row, past=self.past)
+            if self.plan.once and bare in block.shown:
+                block.left_out["shown already"] += 1
+                continue
+            cost = history.cost(row, past=self.past) + self._frame_cost(block, row)
             if cost > block.left:
                 misses += 1
                 if misses > _MISSES or block.left < 4:
                     break
                 continue
-            twins.add(twin)
-            self._take(block, row, cost, choice)
+            misses = 0
+            self._take(block, row, cost, score, bare)
 
-    def _candidates(self, ranked: Ranked) -> Iterator[tuple[int, _Choice]]:
+    def _candidates(self, ranked: Ranked) -> Iterator[tuple[int, float]]:
+        """Rows with their scores, best first; after them those without a score, newest first."""
         rows = self.history.lines.rows
-        closed = self.history.closed_by.values
-        chosen = ranked.order
-        for position in chosen.tolist():
-            row = int(rows[position])
-            if closed[row] < 0 or self.past:
-                yield row, _Choice(row, "matches", float(ranked.scores[position]), {})
-        if self.policy == "lean":
-            return
-        unscored = np.ones(len(rows), np.bool_)
-        unscored[ranked.order] = False
-        for position in np.flatnonzero(unscored)[::-1].tolist():
-            row = int(rows[position])
-            if closed[row] < 0 or self.past:
-                yield row, _Choice(row, "newest", 0.0, {})
+        n_relevant = ranked.n_relevant if self.policy == "lean" else len(ranked.order)
+        for position in ranked.order[:n_relevant].tolist():
+            yield int(rows[position]), float(ranked.scores[position])
+        if self.policy == "fill":
+            for position in ranked.unranked()[::-1].tolist():
+                yield int(rows[position]), 0.0
 
     def _frame_cost(self, block: _Block, row: int) -> int:
         number = int(self.history.layout.message.values[row])
@@ -167,80 +168,127 @@ class Packer:
             return 0
         message = self.history.entries[number].message
         cost = self.count(heading(message) + "\n")
-        if (date := day(message)) and date not in block.days:
-            cost += self.count(date + "\n")
-        return cost
+        date = day(message)
+        return cost + (self.count(date + "\n") if date and date not in block.days else 0)
 
-    def _take(self, block: _Block, row: int, cost: int, choice: _Choice) -> None:
+    def _take(self, block: _Block, row: int, cost: int, score: float, bare: str) -> None:
         number = int(self.history.layout.message.values[row])
         block.left -= cost
-        block.rows[row] = choice
+        block.rows[row] = score
+        block.shown.add(bare)
         block.messages.add(number)
-        if date := day(self.history.entries[number].message):
-            block.days.add(date)
+        block.days.add(day(self.history.entries[number].message))
 
     # --- Printing --------------------------------------------------------------------------------
 
     def _emit(self, ranked: Ranked, block: _Block, newest: Sequence[tuple[int, str]]) -> Packed:
+        messages = self._messages(block, newest)
+        while block.rows and self._price(messages) > self.budget:
+            block.rows.pop(next(reversed(block.rows)))
+            messages = self._messages(block, newest)
+        if self._price(messages) > self.budget:
+            block.lists.clear()
+            messages = self._messages(block, newest)
+        lines = self._packed_lines(ranked, block, newest)
+        n_tokens = self._price(messages)
+        return Packed(lines, messages, n_tokens, self._receipt(ranked, block, lines, n_tokens))
+
+    def _price(self, messages: Sequence[PackedMessage]) -> int:
+        return sum(self.count(message.content) + MESSAGE_TOKENS for message in messages)
+
+    def _messages(
+        self, block: _Block, newest: Sequence[tuple[int, str]]
+    ) -> tuple[PackedMessage, ...]:
         content = self._print(block)
-        while block.rows and self._price(content, newest) > self.budget:
-            worst = list(block.rows)[-1]
-            del block.rows[worst]
-            content = self._print(block)
         messages = [PackedMessage("user", content)] if content else []
         for number, text in newest:
-            role = self.history.entries[number].message.role
-            messages.append(PackedMessage("assistant" if role == "assistant" else "user", text))
-        n_tokens = sum(self.count(message.content) + MESSAGE_TOKENS for message in messages)
-        lines = self._packed_lines(block, newest)
-        return Packed(
-            tuple(lines), tuple(messages), n_tokens, self._receipt(block, lines, n_tokens)
-        )
-
-    def _price(self, content: str, newest: Sequence[tuple[int, str]]) -> int:
-        texts = [content, *(text for _, text in newest)]
-        return sum(self.count(text) + MESSAGE_TOKENS for text in texts if text)
+            said = self.history.entries[number].message.role
+            messages.append(PackedMessage("assistant" if said == "assistant" else "user", text))
+        if newest and not content and newest[0][0] > 0:
+            note = PackedMessage("user", NOTE)
+            messages = (
+                [note, *messages] if self._price([note, *messages]) <= self.budget else messages
+            )
+        return tuple(messages)
 
     def _print(self, block: _Block) -> str:
-        if not block.rows:
+        if not block.rows and not block.lists:
             return ""
-        rows = [INTRO]
+        printed = [INTRO, *block.lists]
         last, last_day = -1, ""
         for row in sorted(block.rows):
             number = int(self.history.layout.message.values[row])
             if number != last:
                 message = self.history.entries[number].message
                 if (date := day(message)) and date != last_day:
-                    rows.append(date)
+                    printed.append(date)
                     last_day = date
-                rows.append(heading(message))
+                printed.append(heading(message))
                 last = number
-            rows.append(self.history.shown(row, past=self.past))
-        return "\n".join(rows)
+            printed.append(self.history.shown(row, past=self.past))
+        return "\n".join(printed)
 
-    def _packed_lines(self, block: _Block, newest: Sequence[tuple[int, str]]) -> list[PackedLine]:
-        lines = []
+    def _packed_lines(
+        self, ranked: Ranked, block: _Block, newest: Sequence[tuple[int, str]]
+    ) -> tuple[PackedLine, ...]:
+        lines = [PackedLine(None, entry, "counted list") for entry in block.lists]
         for row in sorted(block.rows):
-            choice = block.rows[row]
             entry, number = self.history.entry_of(row)
             lines.append(
                 PackedLine(
-                    entry.message.id, self.history.shown(row, past=self.past), choice.reason,
-                    entry.lines[number].span, choice.score, choice.parts,
+                    entry.message.id,
+                    self.history.shown(row, past=self.past),
+                    self._reason(ranked, row),
+                    entry.lines[number].span,
+                    block.rows[row],
+                    ranked.parts(self.history.position(row)),
                 )
-            )  # fmt: skip
-        for number, text in newest:
-            entry = self.history.entries[number]
-            lines.append(PackedLine(entry.message.id, text, "kept whole: newest"))
-        return lines
+            )
+        lines += [
+            PackedLine(self.history.entries[number].message.id, text, "newest, kept whole")
+            for number, text in newest
+        ]
+        return tuple(lines)
 
-    def _receipt(self, block: _Block, lines: Sequence[PackedLine], n_tokens: int) -> Receipt:
+    def _reason(self, ranked: Ranked, row: int) -> str:
+        """Why a line is there, in words a person can check."""
+        matched = self.history.matched(row, self.asked.terms)
+        if matched:
+            reason = f"has {', '.join(matched[:4])}"
+        elif ranked.words[self.history.position(row)] > 0:
+            reason = "near a line with the question's words"
+        elif ranked.parts(self.history.position(row)):
+            reason = "close in meaning"
+        else:
+            reason = "newest that fits"
+        times = self.history.times(row)
+        if times > 1 and self.plan.once:
+            reason += f"; shown once of {times}"
+        return f"{reason}; no longer so" if self.history.closed_by.values[row] >= 0 else reason
+
+    def _receipt(
+        self, ranked: Ranked, block: _Block, lines: Sequence[PackedLine], n_tokens: int
+    ) -> Receipt:
         line_tokens = sum(self.count(line.text) for line in lines)
+        whole = {line.message_id for line in lines if line.span is None}
+        n_lines = len(self.history.lines.rows)
+        n_newest = sum(len(e.lines) for e in self.history.entries if e.message.id in whole)
+        left_out = block.left_out
+        rest = n_lines - len(block.rows) - n_newest - left_out.total()
+        reason = "not relevant" if self.policy == "lean" else "no room"
         return Receipt(
-            self.budget, n_tokens, line_tokens, n_tokens - line_tokens,
-            len(self.history.lines.rows), len(block.rows), (), 0.0, self.policy, self.past,
-            tuple(self.terms),
-        )  # fmt: skip
-
-
-__all__ = ["NOTE", "Entry", "LeftOut", "Packer", "Span", "asks_list"]
+            budget_tokens=self.budget,
+            n_tokens=n_tokens,
+            line_tokens=line_tokens,
+            frame_tokens=n_tokens - line_tokens,
+            n_lines=n_lines,
+            n_packed=len(block.rows) + n_newest,
+            left_out=tuple(
+                LeftOut(why, n) for why, n in [*sorted(left_out.items()), (reason, rest)] if n
+            ),
+            pressure=self.history.pressure(self.budget),
+            policy=self.policy,
+            asks_past=self.past,
+            question_terms=tuple(self.asked.terms),
+            notices=(*self.history.notices, *ranked.notices),
+        )

@@ -14,12 +14,15 @@ class Plan:
     """What a term in the line 1, 2, … before counts for a line; its own counts 1."""
     after: tuple[float, ...] = (0.45, 0.31, 0.22, 0.15)
     """The same for the lines after it."""
-    enclosing: float = 0.5
+    enclosing: float = 0.7
     """What a term in a line or a heading that encloses it counts for a line."""
     heading: float = 1.0
     """What a term in its speaker, date, tool and target counts for a line."""
     named_speaker: float = 0.3
     """Share of the best score that a line gets for the speaker whom the question names."""
+    said: float = 0.3
+    """Share of the best score that a line gets for being said by the user and not printed by a
+    tool, where there is tool output: of both, what was said is far likelier to be asked for."""
     rrf_k: int = 60
     ranked: int = 1500
     """So many lines of each ranking take part in the fusion."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -13,11 +12,14 @@ from memory.engine.errors import EmbedderFailed
 from memory.engine.history import History
 from memory.engine.index import Floats
 from memory.engine.ports import Embedding
+from memory.engine.question import Asked
 from memory.engine.ranking import fuse, order
 from memory.engine.vectors import token_weights
 from memory.engine.words import word_scores
 
 Positions = NDArray[np.int64]
+LEAN_SHARE = 0.25
+LEAN_CLOSEST = 60
 
 
 @dataclass(slots=True)
@@ -28,28 +30,66 @@ class Ranked:
     scores: Floats
     rankings: dict[str, Positions]
     words: Floats
+    _places: dict[str, Positions] = field(default_factory=dict)
+    rrf_k: int = 60
     notices: list[str] = field(default_factory=list)
 
+    def unranked(self) -> Positions:
+        """The positions that no ranking holds, in order."""
+        without = np.ones(len(self.scores), np.bool_)
+        without[self.order] = False
+        return np.flatnonzero(without)
 
-def rank(history: History, question: str, terms: Sequence[str]) -> Ranked:
+    @property
+    def n_relevant(self) -> int:
+        """How many of the order are relevant: of the words at least a share of what the best line
+        has, or among the closest in meaning."""
+        if not len(self.order):
+            return 0
+        relevant = self.words >= LEAN_SHARE * max(float(self.words.max()), 1e-9)
+        if "meaning" in self.rankings:
+            relevant[self.rankings["meaning"][:LEAN_CLOSEST]] = True
+        found = np.flatnonzero(relevant[self.order])
+        return int(found[-1]) + 1 if len(found) else 0
+
+    def parts(self, position: int) -> dict[str, float]:
+        """What each ranking adds to a line's score."""
+        if len(self.rankings) == 1:
+            score = float(self.words[position])
+            return {"words": score} if score > 0 else {}
+        parts = {}
+        for name, ranking in self.rankings.items():
+            if name not in self._places:
+                self._places[name] = np.zeros(len(self.words), np.int64)
+                self._places[name][ranking] = np.arange(1, len(ranking) + 1)
+            place = int(self._places[name][position])
+            if place:
+                parts[name] = 1.0 / (self.rrf_k + place)
+        return parts
+
+
+def rank(history: History, question: Asked) -> Ranked:
     lines = history.lines
-    words = _words(history, Counter(terms))
+    terms = question.terms
+    words = _words(history, terms)
     rankings = {"words": order(words, history.plan.ranked if history.vectors else None)}
     if history.vectors is None or history.embedder is None or not len(lines.rows):
         return Ranked(rankings["words"], words, rankings, words)
     try:
-        asked = history.embedder.encode_question(question)
+        asked = history.embedder.encode_question(question.text)
     except EmbedderFailed as error:
-        return Ranked(rankings["words"], words, rankings, words, [str(error)])
-    rankings["meaning"] = _meaning(history, asked, terms, rankings["words"])
+        return Ranked(rankings["words"], words, rankings, words, notices=[str(error)])
+    rankings["meaning"] = _meaning(history, asked, list(terms), rankings["words"])
     fused = fuse(rankings, len(lines.rows), rrf_k=history.plan.rrf_k)
-    return Ranked(order(fused), fused, rankings, words)
+    return Ranked(order(fused), fused, rankings, words, rrf_k=history.plan.rrf_k)
 
 
-def _words(history: History, terms: Mapping[str, int]) -> Floats:
+def _words(history: History, terms: Mapping[str, float]) -> Floats:
     lines = history.lines
     scores = word_scores(history.index, history.layout, lines, terms, history.plan)
     named = _named(history, list(terms))
+    if len(scores) and lines.has_output:
+        scores[lines.by_user] += np.float32(history.plan.said) * scores.max()
     if len(scores):
         scores[named & (scores > 0)] += np.float32(history.plan.named_speaker) * scores.max()
     return scores

@@ -53,9 +53,10 @@ class LineId:
 
 @dataclass(frozen=True, slots=True)
 class PackedLine:
-    """A line as it is shown. `parts` name what its score is the sum of."""
+    """A line as it is shown. `parts` name what its score is the sum of. A counted list is of no
+    message; a message that is kept whole has no span."""
 
-    message_id: str | int
+    message_id: str | int | None
     text: str
     reason: str
     span: Span | None = None

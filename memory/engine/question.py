@@ -1,0 +1,39 @@
+"""The live question as it is searched for: its terms, and those of the turn it leans on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memory.engine.asking import leans_on_talk
+from memory.engine.history import History
+
+_INFORMATIVE_IDF = 1.5
+_LAST_CHARS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`terms` with their weights; `text` is what is encoded."""
+
+    text: str
+    terms: Mapping[str, float]
+
+
+def ask(history: History, question: str) -> Asked:
+    """A question that cannot stand alone ("where does she live?", "the second one") is searched
+    for together with the turn before it, which counts less."""
+    terms: dict[str, float] = dict(Counter(history.terms(question)))
+    if not history.plan.follow_up or not (leans_on_talk(question) or _says_nothing(history, terms)):
+        return Asked(question, terms)
+    before = " ".join(history.last_talk())[-_LAST_CHARS:]
+    for term in set(history.terms(before)) - set(terms):
+        terms[term] = history.plan.follow_up
+    return Asked(f"{before} {question}" if before else question, terms)
+
+
+def _says_nothing(history: History, terms: Mapping[str, float]) -> bool:
+    """Whether no term of the question tells one line of the history from another."""
+    known = [history.index.idf(term) for term in terms if history.index.has(term)]
+    return max(known, default=0.0) < _INFORMATIVE_IDF
