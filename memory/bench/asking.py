@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-from functools import cache
 from pathlib import PurePosixPath
 
 from memory.bench.library import Found, SourceFile
 from memory.bench.probes import Probe
 from memory.bench.vocabulary import OTHER_WORDS
-from memory.engine.terms import Analyzer
+from memory.engine.terms import terms_of
 
 _FRAMES = {
     "constant": ("What is the value of {}?", "What is {} set to?", "Which value has {}?"),
@@ -55,12 +54,7 @@ def _subject(rng: random.Random, file: SourceFile, find: Found, wording: str) ->
     return f"the function to {others[0]}{''.join(f' the {other}' for other in others[1:])}"
 
 
-@cache
-def _analyzer() -> Analyzer:
-    return Analyzer()
-
-
 def _shared(subject: str, text: str) -> bool:
     """Whether two texts share a term that says something."""
-    common = {term for term in _analyzer().terms(subject) if len(term) > 3}
-    return bool(common & set(_analyzer().terms(text)))
+    common = {term for term in terms_of(subject) if len(term) > 3}
+    return bool(common & set(terms_of(text)))

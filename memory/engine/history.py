@@ -15,14 +15,14 @@ from memory.engine.dates import Dated, annotate, find_dates
 from memory.engine.errors import EmbedderFailed
 from memory.engine.frames import GONE, heading_words, show_line
 from memory.engine.index import LineIndex
-from memory.engine.layout import Layout, Lines
+from memory.engine.layout import Layout
 from memory.engine.ledger import Ledger
 from memory.engine.lines import Line, split_lines
 from memory.engine.markup import code_spans
 from memory.engine.plan import Plan
 from memory.engine.ports import Embedder
 from memory.engine.sanitizer import sanitize
-from memory.engine.terms import Analyzer
+from memory.engine.terms import terms_of
 from memory.engine.tokens import CountTokens, estimate_tokens
 from memory.engine.values import Message, Packed, Policy
 from memory.engine.vectors import Vectors
@@ -65,7 +65,6 @@ class History:
         self.embedder = embedder
         self.count_tokens: CountTokens = count_tokens or estimate_tokens
         self.plan = plan or Plan()
-        self._analyzer = Analyzer()
         self._clear()
         for message in messages:
             self.add(message)
@@ -88,7 +87,6 @@ class History:
         self._numbers: dict[str | int, int] = {}
         self._speakers: dict[str, int] = {}
         self._versions = Versions()
-        self._lines: Lines | None = None
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -104,15 +102,14 @@ class History:
             raise ValueError(f"message {message.id!r} is there already")
         call = read_call(message)
         text = record(message, call, sanitize(message.text).text)
-        entry = Entry(message, text, tuple(split_lines(text)), self.layout.size + 1, call)
+        entry = Entry(message, text, tuple(split_lines(text)), self.layout.n_rows + 1, call)
         self._numbers[message.id] = len(self.entries)
         joins = self._joins(message)
         self.entries.append(entry)
         self._index_lines(entry, joins)
         if call:
             self._note_call(entry, call)
-        self._encode(entry)
-        self._lines = None
+        self._encode(entry, joins)
 
     def _joins(self, message: Message) -> bool:
         """Whether a message goes on with the talk before it. Tool output stands by itself."""
@@ -122,11 +119,11 @@ class History:
         return not (message.at and last.at and message.at - last.at > _PAUSE)
 
     def _index_lines(self, entry: Entry, joins: bool) -> None:
-        heading = self._analyzer.terms(heading_words(entry.message))
+        heading = terms_of(heading_words(entry.message))
         self.index.add(heading)
         lengths = []
         for number, line in enumerate(entry.lines):
-            terms = self._analyzer.terms(entry.line_text(number))
+            terms = terms_of(entry.line_text(number))
             terms += self._date_line(entry, number)
             self.index.add(terms)
             lengths.append(len(terms))
@@ -156,14 +153,14 @@ class History:
         if not dates or entry.is_code(number):
             return []
         self._dates[entry.first_row + number] = dates
-        return self._analyzer.terms(" ".join(str(dated.when) for dated in dates))
+        return terms_of(" ".join(str(dated.when) for dated in dates))
 
-    def _encode(self, entry: Entry) -> None:
+    def _encode(self, entry: Entry, joins: bool) -> None:
         """Encode a message's lines. A failure is noted and leaves them to be found by words."""
         if self.embedder is None or self.vectors is None:
             return
         self.vectors.pooled.extend(0, len(entry.lines) + 1)
-        texts, contexts = self._to_encode(entry)
+        texts, contexts = self._to_encode(entry, joins)
         try:
             embeddings = self.embedder.encode(texts, contexts) if texts else []
         except EmbedderFailed as error:
@@ -173,7 +170,7 @@ class History:
         for number, embedding in enumerate(embeddings):
             self.vectors.add(entry.first_row + number, embedding, with_tokens=talk)
 
-    def _to_encode(self, entry: Entry) -> tuple[list[str], list[str]]:
+    def _to_encode(self, entry: Entry, joins: bool) -> tuple[list[str], list[str]]:
         """The lines as they are encoded, and before each line of talk what was said before it."""
         texts = [entry.line_text(number).strip() for number in range(len(entry.lines))]
         if entry.message.role == "tool" or not texts:
@@ -181,12 +178,8 @@ class History:
         speaker = entry.message.speaker
         said = [f"{speaker}: {text}" if speaker else text for text in texts]
         contexts = ["", *(text[-_CONTEXT_CHARS:] for text in said[:-1])]
-        contexts[0] = (
-            self._last_said
-            if self.layout.group.values[entry.first_row]
-            == (self.layout.group.values[entry.first_row - 2] if entry.first_row > 1 else -1)
-            else ""
-        )
+        if joins:
+            contexts[0] = self._last_said
         self._last_said = said[-1][-_CONTEXT_CHARS:]
         return said, contexts
 
@@ -222,32 +215,18 @@ class History:
 
     # --- Reading ---------------------------------------------------------------------------------
 
-    @property
-    def lines(self) -> Lines:
-        if self._lines is None:
-            self._lines = Lines(self.layout)
-        return self._lines
-
     def terms(self, text: str) -> list[str]:
-        return self._analyzer.terms(text)
+        return terms_of(text)
 
     def named_speakers(self, terms: Sequence[str]) -> list[int]:
         """The speakers whose names are among the terms of a question."""
         asked = set(terms)
-        return [
-            number
-            for name, number in self._speakers.items()
-            if asked & set(self._analyzer.terms(name))
-        ]
+        return [number for name, number in self._speakers.items() if asked & set(terms_of(name))]
 
     def entry_of(self, row: int) -> tuple[Entry, int]:
         """The message of a row, and the number of the line in it."""
         entry = self.entries[int(self.layout.message.values[row])]
         return entry, row - entry.first_row
-
-    def position(self, row: int) -> int:
-        """The place of a row among the shown ones: headings are not shown."""
-        return row - int(self.layout.message.values[row]) - 1
 
     def shown(self, row: int, *, past: bool = False) -> str:
         """A line as it is printed: as it is now, or for the past as it was written."""

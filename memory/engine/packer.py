@@ -22,6 +22,8 @@ from memory.engine.values import LeftOut, Packed, PackedLine, PackedMessage, Pol
 
 MESSAGE_TOKENS = 4
 """What a chat format adds to every message, on the safe side."""
+_ENOUGH = 500
+"""Ranked beyond the number of lines that fit even at one token each."""
 _MISSES = 40
 """So many lines in a row that do not fit end the search for one that does."""
 _LIST_SHARE = 0.25
@@ -66,7 +68,7 @@ class Packer:
         return self._emit(ranked, block, newest)
 
     def rank(self) -> Ranked:
-        return rank(self.history, self.asked)
+        return rank(self.history, self.asked, limit=_ENOUGH + self.budget)
 
     # --- The newest messages, whole --------------------------------------------------------------
 
@@ -154,7 +156,7 @@ class Packer:
 
     def _candidates(self, ranked: Ranked) -> Iterator[tuple[int, float]]:
         """Rows with their scores, best first; after them those without a score, newest first."""
-        rows = self.history.lines.rows
+        rows = self.history.layout.rows.values
         n_relevant = ranked.n_relevant if self.policy == "lean" else len(ranked.order)
         for position in ranked.order[:n_relevant].tolist():
             yield int(rows[position]), float(ranked.scores[position])
@@ -241,7 +243,7 @@ class Packer:
                     self._reason(ranked, row),
                     entry.lines[number].span,
                     block.rows[row],
-                    ranked.parts(self.history.position(row)),
+                    ranked.parts(self.history.layout.position(row)),
                 )
             )
         lines += [
@@ -255,9 +257,9 @@ class Packer:
         matched = self.history.matched(row, self.asked.terms)
         if matched:
             reason = f"has {', '.join(matched[:4])}"
-        elif ranked.words[self.history.position(row)] > 0:
+        elif ranked.words[self.history.layout.position(row)] > 0:
             reason = "near a line with the question's words"
-        elif ranked.parts(self.history.position(row)):
+        elif ranked.parts(self.history.layout.position(row)):
             reason = "close in meaning"
         else:
             reason = "newest that fits"
@@ -271,7 +273,7 @@ class Packer:
     ) -> Receipt:
         line_tokens = sum(self.count(line.text) for line in lines)
         whole = {line.message_id for line in lines if line.span is None}
-        n_lines = len(self.history.lines.rows)
+        n_lines = len(self.history.layout.rows.values)
         n_newest = sum(len(e.lines) for e in self.history.entries if e.message.id in whole)
         left_out = block.left_out
         rest = n_lines - len(block.rows) - n_newest - left_out.total()

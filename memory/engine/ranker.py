@@ -68,28 +68,29 @@ class Ranked:
         return parts
 
 
-def rank(history: History, question: Asked) -> Ranked:
-    lines = history.lines
+def rank(history: History, question: Asked, *, limit: int | None = None) -> Ranked:
+    """All lines in order; with a `limit` at least so many, where no more can be wanted."""
     terms = question.terms
+    n = history.layout.n_lines
     words = _words(history, terms)
-    rankings = {"words": order(words, history.plan.ranked if history.vectors else None)}
-    if history.vectors is None or history.embedder is None or not len(lines.rows):
+    rankings = {"words": order(words, history.plan.ranked if history.vectors else limit)}
+    if history.vectors is None or history.embedder is None or not n:
         return Ranked(rankings["words"], words, rankings, words)
     try:
         asked = history.embedder.encode_question(question.text)
     except EmbedderFailed as error:
         return Ranked(rankings["words"], words, rankings, words, notices=[str(error)])
     rankings["meaning"] = _meaning(history, asked, list(terms), rankings["words"])
-    fused = fuse(rankings, len(lines.rows), rrf_k=history.plan.rrf_k)
+    fused = fuse(rankings, n, rrf_k=history.plan.rrf_k)
     return Ranked(order(fused), fused, rankings, words, rrf_k=history.plan.rrf_k)
 
 
 def _words(history: History, terms: Mapping[str, float]) -> Floats:
-    lines = history.lines
-    scores = word_scores(history.index, history.layout, lines, terms, history.plan)
+    layout = history.layout
+    scores = word_scores(history.index, layout, terms, history.plan)
     named = _named(history, list(terms))
-    if len(scores) and lines.has_output:
-        scores[lines.by_user] += np.float32(history.plan.said) * scores.max()
+    if len(scores) and layout.has_output:
+        scores[layout.by_user.values] += np.float32(history.plan.said) * scores.max()
     if len(scores):
         scores[named & (scores > 0)] += np.float32(history.plan.named_speaker) * scores.max()
     return scores
@@ -97,26 +98,26 @@ def _words(history: History, terms: Mapping[str, float]) -> Floats:
 
 def _named(history: History, terms: Sequence[str]) -> NDArray[np.bool_]:
     """The lines of the speakers whom a question names."""
-    named: NDArray[np.bool_] = np.isin(history.lines.speaker, history.named_speakers(terms))
+    named: NDArray[np.bool_] = np.isin(history.layout.speaker.values, history.named_speakers(terms))
     return named
 
 
 def _meaning(
     history: History, asked: Embedding, terms: Sequence[str], by_words: Positions
 ) -> Positions:
-    plan, lines, vectors = history.plan, history.lines, history.vectors
+    plan, layout, vectors = history.plan, history.layout, history.vectors
     assert vectors is not None
-    similar = vectors.similarities(lines.rows, asked)
-    near = lines.around(similar, plan.similar_before, plan.similar_after)
+    similar = vectors.similarities(layout.rows.values, asked)
+    near = layout.around(similar, plan.similar_before, plan.similar_after)
     near += np.float32(plan.similar_enclosing) * _above(history, similar)
-    spoken = history.layout.is_talk.values[lines.rows]
+    spoken = layout.is_talk.values
     for kind in (spoken, ~spoken):
         near[kind] = _standard(near[kind])
     by_meaning = order(near - near.min() + 1, plan.ranked)
     if not plan.late:
         return by_meaning
     rankings = {"words": by_words, "meaning": by_meaning}
-    best = order(fuse(rankings, len(lines.rows), rrf_k=plan.rrf_k), plan.late)
+    best = order(fuse(rankings, layout.n_lines, rrf_k=plan.rrf_k), plan.late)
     return _late(history, asked, terms, best, by_meaning)
 
 
@@ -131,11 +132,8 @@ def _standard(values: Floats) -> Floats:
 
 def _above(history: History, values: Floats) -> Floats:
     """For every line the value of the line that encloses it most closely."""
-    lines = history.lines
-    full = np.zeros(lines.n_rows, np.float32)
-    full[lines.rows] = values
-    parents = history.layout.parent.values[lines.rows]
-    found: Floats = np.where(parents >= 0, full[parents], 0).astype(np.float32)
+    parents = history.layout.parent.values
+    found: Floats = np.where(parents >= 0, values[parents], 0).astype(np.float32)
     return found
 
 
@@ -148,7 +146,7 @@ def _late(
 ) -> Positions:
     """The order of meaning, where the candidates that have token vectors share out the places
     they hold among themselves by late interaction."""
-    vectors, rows = history.vectors, history.lines.rows
+    vectors, rows = history.vectors, history.layout.rows.values
     assert vectors is not None
     missing = candidates[~np.isin(candidates, by_meaning)]
     ranked = np.concatenate([by_meaning, missing])

@@ -51,26 +51,23 @@ _LONGEST_WORD = 120
 _MEMORY = 200_000
 
 
-class Analyzer:
-    """Terms of texts, remembering every word it has seen: most words come again."""
+_known: dict[str, tuple[str, ...]] = {}
 
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[str, ...]] = {}
 
-    def terms(self, text: str) -> list[str]:
-        """The terms of a text in its order, with repetition."""
-        known = self._known
-        terms: list[str] = []
-        for word in _WORD.findall(text):
-            found = known.get(word)
-            terms += self._learn(word) if found is None else found
-        return terms
+def terms_of(text: str) -> list[str]:
+    """The terms of a text in its order, with repetition. Words seen before are not analysed."""
+    terms: list[str] = []
+    for word in _WORD.findall(text):
+        found = _known.get(word)
+        terms += _learn(word) if found is None else found
+    return terms
 
-    def _learn(self, word: str) -> tuple[str, ...]:
-        if len(self._known) >= _MEMORY:
-            self._known.clear()
-        terms = self._known[word] = word_terms(word)
-        return terms
+
+def _learn(word: str) -> tuple[str, ...]:
+    if len(_known) >= _MEMORY:
+        _known.clear()
+    terms = _known[word] = word_terms(word)
+    return terms
 
 
 def word_terms(word: str) -> tuple[str, ...]:

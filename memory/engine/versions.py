@@ -110,16 +110,23 @@ def _overlap(old: Sequence[str], new: Sequence[str]) -> range:
 
 
 def _fixed_points(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    shared = set(old) & set(new)
+    if not shared:
+        return []
+    places, seen = _unique(old, shared), _unique(new, shared)
+    return _rising([(places[text], at) for text, at in seen.items() if text in places])
+
+
+def _unique(texts: Sequence[str], shared: set[str]) -> dict[str, int]:
+    """The places of the shared texts that occur once, in order."""
     places: dict[str, int] = {}
-    for at, text in enumerate(old):
-        places[text] = -1 if text in places else at
-    seen: dict[str, int] = {}
-    for at, text in enumerate(new):
-        seen[text] = -1 if text in seen else at
-    pairs = [
-        (places[text], at) for text, at in seen.items() if at >= 0 and places.get(text, -1) >= 0
-    ]
-    return _rising(sorted(pairs, key=lambda pair: pair[1]))
+    twice = set()
+    for at, text in enumerate(texts):
+        if text in shared:
+            if text in places:
+                twice.add(text)
+            places[text] = at
+    return {text: at for text, at in places.items() if text not in twice}
 
 
 def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
