@@ -25,7 +25,7 @@ from memory.engine.sanitizer import sanitize
 from memory.engine.terms import terms_of
 from memory.engine.tokens import CountTokens, estimate_tokens
 from memory.engine.values import Message, Packed, Policy
-from memory.engine.vectors import Vectors
+from memory.engine.vectors import Vectors, readable
 from memory.engine.versions import Row, Versions
 
 # Turns further apart than this are two talks: what stands beside what ends there.
@@ -77,11 +77,13 @@ class History:
         self.closed_by = Column(np.int32)
         self.vectors = Vectors(self.embedder.dimensions) if self.embedder else None
         self.notices: list[str] = []
+        self.n_unencoded = 0
         self._last_said = ""
         self._texts: dict[int, str] = {}
         self._dates: dict[int, list[Dated]] = {}
         self._costs: dict[int, int] = {}
         self._past_costs: dict[int, int] = {}
+        self._shown: dict[int, str] = {}
         self._times: Counter[str] = Counter()
         self._n_chars = self._counted_chars = self._counted_tokens = 0
         self._numbers: dict[str | int, int] = {}
@@ -168,13 +170,16 @@ class History:
             return
         talk = entry.message.role != "tool"
         for number, embedding in enumerate(embeddings):
+            if embedding is None:
+                self.n_unencoded += 1
+                continue
             self.vectors.add(entry.first_row + number, embedding, with_tokens=talk)
 
     def _to_encode(self, entry: Entry, joins: bool) -> tuple[list[str], list[str]]:
         """The lines as they are encoded, and before each line of talk what was said before it."""
         texts = [entry.line_text(number).strip() for number in range(len(entry.lines))]
         if entry.message.role == "tool" or not texts:
-            return texts, [""] * len(texts)
+            return [readable(text) for text in texts], [""] * len(texts)
         speaker = entry.message.speaker
         said = [f"{speaker}: {text}" if speaker else text for text in texts]
         contexts = ["", *(text[-_CONTEXT_CHARS:] for text in said[:-1])]
@@ -201,6 +206,7 @@ class History:
         self._texts.update(closing.texts)
         for row_number in closing.texts:
             self._costs.pop(row_number, None)
+            self._shown.pop(row_number, None)
 
     def remove(self, message_id: str | int) -> None:
         """Forget a message and everything that followed from it. Raises KeyError.
@@ -230,6 +236,14 @@ class History:
 
     def shown(self, row: int, *, past: bool = False) -> str:
         """A line as it is printed: as it is now, or for the past as it was written."""
+        if past:
+            return self._show(row, past=True)
+        known = self._shown.get(row)
+        if known is None:
+            known = self._shown[row] = self._show(row, past=False)
+        return known
+
+    def _show(self, row: int, *, past: bool) -> str:
         entry, number = self.entry_of(row)
         line = entry.lines[number]
         renewed = self._texts.get(row)

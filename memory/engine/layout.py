@@ -22,8 +22,7 @@ FARTHEST = 4
 
 class Layout:
     """Columns by row: `message`, `is_line`, `inside_end` (the row after the last that it encloses).
-    Columns by position: `rows`, `parent` (the position of the line that encloses it, or -1),
-    `speaker`, `is_talk`, `by_user`, and the numbers of terms in the line (`length`), in its
+    Columns by position: `rows`, `speaker`, `is_talk`, `by_user`, and the numbers of terms in the line (`length`), in its
     message's heading (`heading_length`), and in the lines that enclose it (`enclosing_length`)."""
 
     def __init__(self) -> None:
@@ -31,7 +30,6 @@ class Layout:
         self.is_line = Column(np.bool_)
         self.inside_end = Column(np.int32)
         self.rows = Column(np.int64)
-        self.parent = Column(np.int32)
         self.speaker = Column(np.int32)
         self.is_talk = Column(np.bool_)
         self.by_user = Column(np.bool_)
@@ -75,7 +73,6 @@ class Layout:
         start = self.n_lines
         parents = _parents(n_inside)
         self.rows.extend(np.arange(first + 1, first + 1 + n), n)
-        self.parent.extend([start + at if at >= 0 else -1 for at in parents], n)
         self.speaker.extend(speaker, n)
         self.is_talk.extend(is_talk, n)
         self.by_user.extend(by_user, n)

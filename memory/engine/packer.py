@@ -185,15 +185,16 @@ class Packer:
 
     def _emit(self, ranked: Ranked, block: _Block, newest: Sequence[tuple[int, str]]) -> Packed:
         messages = self._messages(block, newest)
-        while block.rows and self._price(messages) > self.budget:
-            block.rows.pop(next(reversed(block.rows)))
-            messages = self._messages(block, newest)
-        if self._price(messages) > self.budget:
-            block.lists.clear()
-            messages = self._messages(block, newest)
-        lines = self._packed_lines(ranked, block, newest)
         n_tokens = self._price(messages)
-        return Packed(lines, messages, n_tokens, self._receipt(ranked, block, lines, n_tokens))
+        while n_tokens > self.budget and (block.rows or block.lists):
+            if block.rows:
+                block.rows.pop(next(reversed(block.rows)))
+            else:
+                block.lists.pop()
+            messages = self._messages(block, newest)
+            n_tokens = self._price(messages)
+        lines = self._packed_lines(ranked, block, newest)
+        return Packed(lines, messages, n_tokens, self._receipt(ranked, block, newest, n_tokens))
 
     def _price(self, messages: Sequence[PackedMessage]) -> int:
         return sum(self.count(message.content) + MESSAGE_TOKENS for message in messages)
@@ -269,12 +270,17 @@ class Packer:
         return f"{reason}; no longer so" if self.history.closed_by.values[row] >= 0 else reason
 
     def _receipt(
-        self, ranked: Ranked, block: _Block, lines: Sequence[PackedLine], n_tokens: int
+        self,
+        ranked: Ranked,
+        block: _Block,
+        newest: Sequence[tuple[int, str]],
+        n_tokens: int,
     ) -> Receipt:
-        line_tokens = sum(self.count(line.text) for line in lines)
-        whole = {line.message_id for line in lines if line.span is None}
-        n_lines = len(self.history.layout.rows.values)
-        n_newest = sum(len(e.lines) for e in self.history.entries if e.message.id in whole)
+        line_tokens = sum(self.history.cost(row, past=self.past) for row in block.rows)
+        line_tokens += sum(self.count(text) for _, text in newest)
+        line_tokens = min(line_tokens, n_tokens)
+        n_lines = self.history.layout.n_lines
+        n_newest = sum(len(self.history.entries[number].lines) for number, _ in newest)
         left_out = block.left_out
         rest = n_lines - len(block.rows) - n_newest - left_out.total()
         reason = "not relevant" if self.policy == "lean" else "no room"

@@ -26,11 +26,6 @@ class Plan:
     rrf_k: int = 60
     ranked: int = 1500
     """So many lines of each ranking take part in the fusion."""
-    similar_before: tuple[float, ...] = (0.3, 0.15)
-    """What the similarity of the line 1, 2, … before counts for a line; its own counts 1."""
-    similar_after: tuple[float, ...] = (0.2, 0.1)
-    similar_enclosing: float = 0.5
-    """The same for the line that encloses it."""
     named_similar: float = 0.1
     """What being said by the speaker whom the question names adds to a similarity."""
     late: int = 400

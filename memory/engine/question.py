@@ -34,6 +34,7 @@ def ask(history: History, question: str) -> Asked:
 
 
 def _says_nothing(history: History, terms: Mapping[str, float]) -> bool:
-    """Whether no term of the question tells one line of the history from another."""
-    known = [history.index.idf(term) for term in terms if history.index.has(term)]
-    return max(known, default=0.0) < _INFORMATIVE_IDF
+    """Whether no term of the question tells one line of the history from another. A term that the
+    history has not may say what its lines say in other words."""
+    index = history.index
+    return all(index.has(term) and index.idf(term) < _INFORMATIVE_IDF for term in terms)

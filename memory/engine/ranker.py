@@ -74,10 +74,11 @@ def rank(history: History, question: Asked, *, limit: int | None = None) -> Rank
     n = history.layout.n_lines
     words = _words(history, terms)
     rankings = {"words": order(words, history.plan.ranked if history.vectors else limit)}
-    if history.vectors is None or history.embedder is None or not n:
+    embedder = history.embedder
+    if history.vectors is None or not n or not embedder or not embedder.knows(question.text):
         return Ranked(rankings["words"], words, rankings, words)
     try:
-        asked = history.embedder.encode_question(question.text)
+        asked = embedder.encode_question(question.text)
     except EmbedderFailed as error:
         return Ranked(rankings["words"], words, rankings, words, notices=[str(error)])
     rankings["meaning"] = _meaning(history, asked, list(terms), rankings["words"])
@@ -108,12 +109,10 @@ def _meaning(
     plan, layout, vectors = history.plan, history.layout, history.vectors
     assert vectors is not None
     similar = vectors.similarities(layout.rows.values, asked)
-    near = layout.around(similar, plan.similar_before, plan.similar_after)
-    near += np.float32(plan.similar_enclosing) * _above(history, similar)
     spoken = layout.is_talk.values
     for kind in (spoken, ~spoken):
-        near[kind] = _standard(near[kind])
-    by_meaning = order(near - near.min() + 1, plan.ranked)
+        similar[kind] = _standard(similar[kind])
+    by_meaning = order(similar - similar.min() + 1, plan.ranked)
     if not plan.late:
         return by_meaning
     rankings = {"words": by_words, "meaning": by_meaning}
@@ -128,13 +127,6 @@ def _standard(values: Floats) -> Floats:
         return values
     standard: Floats = (values - values.mean()) / max(float(values.std()), 1e-6)
     return standard
-
-
-def _above(history: History, values: Floats) -> Floats:
-    """For every line the value of the line that encloses it most closely."""
-    parents = history.layout.parent.values
-    found: Floats = np.where(parents >= 0, values[parents], 0).astype(np.float32)
-    return found
 
 
 def _late(

@@ -80,11 +80,12 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Where the budget went. `n_tokens` = `line_tokens` + `frame_tokens`; `n_lines` of the history
-    = those packed + those left out.
+    """Where the budget went: `n_tokens` = `line_tokens` + `frame_tokens`, and the `n_lines` of
+    the history = those packed + those left out.
 
-    `pressure` is the share of the history that does not fit (0: everything fits). `line_tokens`
-    is what the lines cost alone, `frame_tokens` headings, joints and messages.
+    `line_tokens` is what the lines cost alone, with their line breaks; `frame_tokens` the rest:
+    headings, counted lists, messages. `pressure` is the share of the history that does not fit, 0
+    where everything does. `notices` say in plain words what did not work.
     """
 
     budget_tokens: int

