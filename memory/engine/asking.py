@@ -43,7 +43,6 @@ _POINTS = re.compile(
     r"|\b(?:הוא|היא|הם|שם|זה|זאת)\b",
     re.IGNORECASE,
 )
-_SHORT_CHARS = 80
 
 
 def asks_past(question: str) -> bool:
@@ -54,8 +53,8 @@ def asks_past(question: str) -> bool:
 
 
 def leans_on_talk(question: str) -> bool:
-    """Whether a short question points at what was just said instead of naming it."""
-    return len(question) < _SHORT_CHARS and bool(_POINTS.search(question))
+    """Whether a question points at something instead of naming it."""
+    return bool(_POINTS.search(question))
 
 
 def asks_list(question: str) -> bool:

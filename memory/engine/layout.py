@@ -22,8 +22,8 @@ FARTHEST = 4
 
 class Layout:
     """Columns by row: `message`, `is_line`, `inside_end` (the row after the last that it encloses).
-    Columns by position: `rows`, `speaker`, `is_talk`, `by_user`, and the numbers of terms in the line (`length`), in its
-    message's heading (`heading_length`), and in the lines that enclose it (`enclosing_length`)."""
+    Columns by position: `rows`, `speaker`, `is_talk`, `by_user`, and the numbers of terms in the
+    line (`length`), in its message's heading, and in the lines that enclose it."""
 
     def __init__(self) -> None:
         self.message = Column(np.int32)

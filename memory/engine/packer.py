@@ -255,7 +255,7 @@ class Packer:
 
     def _reason(self, ranked: Ranked, row: int) -> str:
         """Why a line is there, in words a person can check."""
-        matched = self.history.matched(row, self.asked.terms)
+        matched = [term for term in self.history.matched(row, self.asked.terms) if "…" not in term]
         if matched:
             reason = f"has {', '.join(matched[:4])}"
         elif ranked.words[self.history.layout.position(row)] > 0:

@@ -11,6 +11,7 @@ from memory.engine.history import History
 
 _INFORMATIVE_IDF = 1.5
 _LAST_CHARS = 600
+_FEW_WORDS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,8 @@ def ask(history: History, question: str) -> Asked:
     """A question that cannot stand alone ("where does she live?", "the second one") is searched
     for together with the turn before it, which counts less."""
     terms: dict[str, float] = dict(Counter(history.terms(question)))
-    if not history.plan.follow_up or not (leans_on_talk(question) or _says_nothing(history, terms)):
+    points = len(question.split()) <= _FEW_WORDS and leans_on_talk(question)
+    if not history.plan.follow_up or not (points or _says_nothing(history, terms)):
         return Asked(question, terms)
     before = " ".join(history.last_talk())[-_LAST_CHARS:]
     for term in set(history.terms(before)) - set(terms):

@@ -18,6 +18,7 @@ from memory.engine.vectors import token_weights
 from memory.engine.words import word_scores
 
 Positions = NDArray[np.int64]
+_ENOUGH_TO_COMPARE = 10
 LEAN_SHARE = 0.25
 LEAN_CLOSEST = 60
 
@@ -110,8 +111,9 @@ def _meaning(
     assert vectors is not None
     similar = vectors.similarities(layout.rows.values, asked)
     spoken = layout.is_talk.values
-    for kind in (spoken, ~spoken):
-        similar[kind] = _standard(similar[kind])
+    if min(np.count_nonzero(spoken), np.count_nonzero(~spoken)) >= _ENOUGH_TO_COMPARE:
+        for kind in (spoken, ~spoken):
+            similar[kind] = _standard(similar[kind])
     by_meaning = order(similar - similar.min() + 1, plan.ranked)
     if not plan.late:
         return by_meaning
@@ -123,8 +125,6 @@ def _meaning(
 def _standard(values: Floats) -> Floats:
     """Values by their distance from the mean in standard deviations: talk and tool output lie
     differently close to any question, and are ranked together by how much they stand out."""
-    if not len(values):
-        return values
     standard: Floats = (values - values.mean()) / max(float(values.std()), 1e-6)
     return standard
 

@@ -2,7 +2,8 @@
 
 Words are runs of letters, digits and the marks that belong to them, in every script, folded in
 case, width and accents. An identifier, a path or a version counts whole and in its parts. Words
-of a script with a stemmer count by their stem. Scripts that write no spaces count by their
+of a script with a stemmer count by their stem, and longer ones by their beginning too, which is
+what inflection leaves alone in most languages. Scripts that write no spaces count by their
 character pairs. There is no list of stop words: rarity in the history at hand weighs terms.
 A term is not a token (`tokens.py`).
 """
@@ -49,6 +50,7 @@ _SCRIPTS = (
 )
 _LONGEST_WORD = 120
 _MEMORY = 200_000
+_BEGINNING = 5
 
 
 _known: dict[str, tuple[str, ...]] = {}
@@ -66,8 +68,17 @@ def terms_of(text: str) -> list[str]:
 def _learn(word: str) -> tuple[str, ...]:
     if len(_known) >= _MEMORY:
         _known.clear()
-    terms = _known[word] = word_terms(word)
+    terms = word_terms(word)
+    terms = _known[word] = terms + tuple(map(_beginning, filter(_is_long, terms)))
     return terms
+
+
+def _is_long(term: str) -> bool:
+    return len(term) >= _BEGINNING and term[:_BEGINNING].isalpha() and not _UNSPACED.match(term)
+
+
+def _beginning(term: str) -> str:
+    return f"{term[:_BEGINNING]}…"
 
 
 def word_terms(word: str) -> tuple[str, ...]:
