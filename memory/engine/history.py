@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from memory.engine.versions import Row, Versions
 # Turns further apart than this are two talks: what stands beside what ends there.
 _PAUSE = timedelta(hours=6)
 _CONTEXT_CHARS = 200
+_ENCLOSING_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,7 @@ class History:
         """The lines as they are encoded, and before each line of talk what was said before it."""
         texts = [entry.line_text(number).strip() for number in range(len(entry.lines))]
         if entry.message.role == "tool" or not texts:
-            return [readable(text) for text in texts], [""] * len(texts)
+            return [readable(text) for text in texts], self._enclosing(entry, texts)
         speaker = entry.message.speaker
         said = [f"{speaker}: {text}" if speaker else text for text in texts]
         contexts = ["", *(text[-_CONTEXT_CHARS:] for text in said[:-1])]
@@ -187,6 +189,20 @@ class History:
             contexts[0] = self._last_said
         self._last_said = said[-1][-_CONTEXT_CHARS:]
         return said, contexts
+
+    def _enclosing(self, entry: Entry, texts: Sequence[str]) -> list[str]:
+        """For each line of output the name of what was read and the two lines that enclose it."""
+        name = re.split(r"[/\\]", entry.message.target or "")[-1].split(".")[0]
+        contexts = []
+        open_lines: list[tuple[int, int]] = []
+        for number, line in enumerate(entry.lines):
+            while open_lines and open_lines[-1][1] < number:
+                open_lines.pop()
+            above = [readable(texts[at])[:_ENCLOSING_CHARS] for at, _ in open_lines[-2:]]
+            contexts.append(" ".join([name, *above])[: 2 * _ENCLOSING_CHARS])
+            if line.n_inside:
+                open_lines.append((number, number + line.n_inside))
+        return contexts
 
     def _note_call(self, entry: Entry, call: Call) -> None:
         self.ledger.note(call, ok=entry.message.ok)
