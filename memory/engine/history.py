@@ -14,6 +14,7 @@ from memory.engine.calls import Call, read_call, record
 from memory.engine.columns import Column
 from memory.engine.dates import Dated, annotate, find_dates
 from memory.engine.errors import EmbedderFailed
+from memory.engine.facts import Facts
 from memory.engine.frames import GONE, heading_words, show_line
 from memory.engine.index import LineIndex
 from memory.engine.layout import Layout
@@ -76,6 +77,7 @@ class History:
         self.layout = Layout()
         self.entries: list[Entry] = []
         self.ledger = Ledger()
+        self.facts = Facts()
         self.closed_by = Column(np.int32)
         self.vectors = Vectors(self.embedder.dimensions) if self.embedder else None
         self.notices: list[str] = []
@@ -113,6 +115,8 @@ class History:
         self._index_lines(entry, joins)
         if call:
             self._note_call(entry, call)
+        elif message.role == "user" and self.plan.supersede:
+            self._note_facts(entry)
         self._encode(entry, joins)
 
     def _joins(self, message: Message) -> bool:
@@ -203,6 +207,14 @@ class History:
             if line.n_inside:
                 open_lines.append((number, number + line.n_inside))
         return contexts
+
+    def _note_facts(self, entry: Entry) -> None:
+        subject = entry.message.speaker or entry.message.role
+        for number in range(len(entry.lines)):
+            row = entry.first_row + number
+            closed = self.facts.note(subject, entry.line_text(number), row, entry.message.at)
+            if closed is not None:
+                self.closed_by.values[closed] = len(self.entries) - 1
 
     def _note_call(self, entry: Entry, call: Call) -> None:
         self.ledger.note(call, ok=entry.message.ok)
