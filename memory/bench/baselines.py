@@ -42,6 +42,10 @@ def full_price(messages: Iterable[Message], count: CountTokens) -> int:
     return sum(count(message_text(message)) + MESSAGE_TOKENS for message in messages)
 
 
+_Row = tuple[int, str, int]
+"""The number of the message, the row and its price."""
+
+
 class Corpus:
     """A history prepared once for all baselines and questions."""
 
@@ -50,15 +54,24 @@ class Corpus:
         self.count = count
         self.texts = [message_text(message) for message in messages]
         self.prices = [count(text) + MESSAGE_TOKENS for text in self.texts]
-        self.lines = _rows(self.texts)
+        self.lines = self._priced(self.texts)
         trimmed = [
             text[:TRIMMED_CHARS] if message.role == "tool" else text
             for message, text in zip(self.messages, self.texts, strict=True)
         ]
-        self.trimmed_lines = _rows(trimmed)
+        self.trimmed_lines = self._priced(trimmed)
+        self.looks = [(_looks(row), frozenset(_words(row))) for _, row, _ in self.lines]
         self.by_message = _Ranker(self.texts)
-        self.by_line = _Ranker([row for _, row in self.lines])
-        self.by_trimmed_line = _Ranker([row for _, row in self.trimmed_lines])
+        self.by_line = _Ranker([row for _, row, _ in self.lines])
+        self.by_trimmed_line = _Ranker([row for _, row, _ in self.trimmed_lines])
+
+    def _priced(self, texts: Sequence[str]) -> list[_Row]:
+        return [
+            (number, row, self.count(row + "\n"))
+            for number, text in enumerate(texts)
+            for row in text.split("\n")
+            if row.strip()
+        ]
 
     def whole(self, order: Iterable[int], budget: int, *, skip: bool) -> Kept:
         """Whole messages in an order of preference, as they fit; stop at the first that does not,
@@ -76,16 +89,14 @@ class Corpus:
             frozenset(self.messages[number].id for number in kept),
         )
 
-    def rows(
-        self, order: Iterable[int], budget: int, lines: Sequence[tuple[int, str]] | None = None
-    ) -> Kept:
+    def rows(self, order: Iterable[int], budget: int, lines: Sequence[_Row] | None = None) -> Kept:
         """Single lines in an order of preference, as they fit."""
         lines = self.lines if lines is None else lines
         kept: list[int] = []
         seen: set[int] = set()
         for at in order:
-            number, row = lines[at]
-            price = self.count(row + "\n") + (0 if number in seen else MESSAGE_TOKENS)
+            number, _, price = lines[at]
+            price += 0 if number in seen else MESSAGE_TOKENS
             if price <= budget:
                 budget -= price
                 seen.add(number)
@@ -97,15 +108,6 @@ class Corpus:
             "\n".join(lines[at][1] for at in kept),
             frozenset(self.messages[number].id for number in seen),
         )
-
-
-def _rows(texts: Sequence[str]) -> list[tuple[int, str]]:
-    return [
-        (number, row)
-        for number, text in enumerate(texts)
-        for row in text.split("\n")
-        if row.strip()
-    ]
 
 
 def _words(text: str) -> list[str]:
@@ -160,10 +162,11 @@ def trimmed_bm25(corpus: Corpus, question: str, budget: int) -> Kept:
 def rules(corpus: Corpus, question: str, budget: int) -> Kept:
     """Hand-written weights for what looks important; the question enters last and least."""
     asked = set(_words(question))
-    scores = []
-    for at, (_, row) in enumerate(corpus.lines):
-        shared = len(asked & set(_words(row))) / (len(asked) or 1)
-        scores.append((_looks(row) + 0.4 * shared + 0.1 * at / len(corpus.lines), at))
+    size = len(corpus.lines)
+    scores = [
+        (looks + 0.4 * len(asked & words) / (len(asked) or 1) + 0.1 * at / size, at)
+        for at, (looks, words) in enumerate(corpus.looks)
+    ]
     return corpus.rows([at for _, at in sorted(scores, reverse=True)], budget)
 
 
