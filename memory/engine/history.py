@@ -298,8 +298,9 @@ class History:
 
     def matched(self, row: int, terms: Mapping[str, float]) -> list[str]:
         """The terms of a question that a line holds, the rarest first."""
-        held = self.index.terms_of(row)
-        return sorted((term for term in terms if term in held), key=self.index.df)
+        return sorted(
+            terms.keys() & set(self.index.terms_of(row)), key=lambda t: (self.index.df(t), t)
+        )
 
     def last_talk(self) -> list[str]:
         """The last question and what was answered to it, in order."""

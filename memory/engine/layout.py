@@ -114,21 +114,18 @@ class Layout:
         before: Sequence[float],
         after: Sequence[float],
     ) -> Floats:
-        """The same from few values at positions: as `around` over zeros everywhere else."""
-        places, shares = [at], [values]
+        """The same from few values at rising positions: as `around` over zeros elsewhere."""
+        total: Floats = np.zeros(self.n_lines, np.float32)
+        total[at] = values
         for distance, weight in enumerate(before, 1):
-            there = at[at + distance < self.n_lines] + distance
-            share = values[: len(there)] * self._back[distance - 1].values[there]
-            places.append(there)
-            shares.append(np.float32(weight) * share)
+            there = at[: np.searchsorted(at, self.n_lines - distance)] + distance
+            back = self._back[distance - 1].values[there]
+            total[there] += np.float32(weight) * values[: len(there)] * back
         for distance, weight in enumerate(after, 1):
-            behind = at >= distance
-            back = self._back[distance - 1].values[at[behind]]
-            places.append(at[behind] - distance)
-            shares.append(np.float32(weight) * values[behind] * back)
-        total = np.bincount(np.concatenate(places), np.concatenate(shares), self.n_lines)
-        found: Floats = total.astype(np.float32)
-        return found
+            first = np.searchsorted(at, distance)
+            back = self._back[distance - 1].values[at[first:]]
+            total[at[first:] - distance] += np.float32(weight) * values[first:] * back
+        return total
 
 
 def _parents(n_inside: Sequence[int]) -> list[int]:

@@ -13,7 +13,7 @@ from memory.engine.index import Floats
 def order(scores: Floats, limit: int | None = None) -> NDArray[np.int64]:
     """Positions with a score above 0, best first, ties by position; at most `limit`."""
     found = np.flatnonzero(scores > 0)
-    if limit is not None and len(found) > 4 * limit:
+    if limit is not None and len(found) > 2 * limit:
         threshold = np.partition(scores[found], len(found) - limit)[len(found) - limit]
         found = found[scores[found] >= threshold]
     best: NDArray[np.int64] = found[np.argsort(-scores[found], kind="stable")]
