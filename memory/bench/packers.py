@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from memory.bench.baselines import BASELINES, Baseline, Corpus, Kept, full_price
 from memory.bench.probes import Case
 from memory.engine.history import History
+from memory.engine.packer import Packer
 from memory.engine.plan import Plan
 from memory.engine.ports import Embedder
+from memory.engine.ranker import Ranked, rank
 from memory.engine.tokens import CountTokens
 from memory.engine.values import Policy
 
@@ -49,7 +51,7 @@ def prepare(
     for name, (plan, embedder, policy) in plans.items():
         history = History(case.messages, embedder=embedder, count_tokens=count, plan=plan)
         n_lines = {entry.message.id: len(entry.lines) for entry in history.entries}
-        ask[name] = _by_history(history, case, policy)
+        ask[name] = _by_history(history, policy)
     return Prepared(case, full_price(case.messages, count), ask, n_lines)
 
 
@@ -57,11 +59,20 @@ def _by_baseline(corpus: Corpus, baseline: Baseline) -> Ask:
     return lambda question, budget: baseline(corpus, question, budget)
 
 
-def _by_history(history: History, case: Case, policy: Policy) -> Ask:
+def _by_history(history: History, policy: Policy) -> Ask:
     wanted = {entry.message.id: len(entry.lines) for entry in history.entries}
 
+    last: list[tuple[str, Ranked]] = []
+
+    def ranked(packer: Packer) -> Ranked:
+        """A question is asked at every budget in turn, and ranked once."""
+        if not last or last[0][0] != packer.question:
+            last[:] = [(packer.question, rank(history, packer.asked))]
+        return last[0][1]
+
     def ask(question: str, budget: int) -> Kept:
-        packed = history.pack(question, budget, now=case.now, policy=policy)
+        packer = Packer(history, question, budget, policy, keep_newest=0)
+        packed = packer.pack(ranked(packer))
         if packed.n_tokens > budget:
             raise AssertionError(f"{packed.n_tokens} tokens for a budget of {budget}")
         there: dict[str | int, int] = {}

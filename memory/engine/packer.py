@@ -59,16 +59,14 @@ class Packer:
         self.past = asks_past(question) and self.plan.supersede
         self.asked = ask(history, question)
 
-    def pack(self) -> Packed:
+    def pack(self, ranked: Ranked | None = None) -> Packed:
+        """`ranked` spares the ranking where one question is packed for several budgets."""
         newest, spent = self._newest()
-        ranked = self.rank()
+        ranked = ranked or rank(self.history, self.asked, limit=_ENOUGH + self.budget)
         block = _Block(self.budget - spent - MESSAGE_TOKENS - self.count(INTRO + "\n"))
         self._add_lists(block)
         self._choose(ranked, block, {number for number, _ in newest})
         return self._emit(ranked, block, newest)
-
-    def rank(self) -> Ranked:
-        return rank(self.history, self.asked, limit=_ENOUGH + self.budget)
 
     # --- The newest messages, whole --------------------------------------------------------------
 
