@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import re
 
+_OLDER = r"(?:value|version|one|name|setting|text|content|state|number|line|result|answer)s?"
 _PAST = re.compile(
-    r"\b(?:before|previous(?:ly)?|used to|former(?:ly)?|original(?:ly)?|earlier|initial(?:ly)?"
-    r"|at first|old(?:er)?|prior|past|chang(?:e|es|ed|ing)|differen(?:t|ce|ces)|replaced|updated"
-    r"|edited|modified|history|as of|back then|back in|until|was it|were they|no longer|diff"
-    r"|antes|anterior(?:es|mente)?|cambi[oóa]\w*|previ[oa]s?|original(?:es)?"
-    r"|vorher|früher\w*|zuvor|bisher\w*|alt(?:e|en|er|es)|geändert|änder\w*|vormals"
-    r"|avant|auparavant|ancien(?:s|ne|nes)?|changé\w*|précédent\w*"
-    r"|prima|precedent\w+|cambiat\w+|anteriormente|mudou|wijzig\w*|vroeger|eerder)\b"
-    r"|раньше|прежн|прежде|до этого|измени|было|πριν|παλι|άλλαξ|قبل|سابق|تغي|पहले|बदल"
+    rf"\bbefore\b|\bprevious(?:ly)?\b|\bused? to be\b|\bused to\b|\bformer(?:ly)?\b"
+    rf"|\boriginally\b|\binitially\b|\bat first\b|\bprior\b|\bin the past\b|\bas of\b|\bback then\b"
+    rf"|\b(?:original|initial|old|older|earlier|first|replaced) {_OLDER}\b|\bwas\b.*\bearlier\b"
+    rf"|\bno longer\b|\bdiff\b|\bdifferen(?:t|ce|ces)\b|\bchanges\b"
+    rf"|\b(?:what|how|which)\b.{{0,40}}\bchanged?\b|\bchanged from\b"
+    r"|\b(?:antes|anterior(?:es|mente)?|cambi[oóa]\w*|previ[oa]s?|originalmente"
+    r"|vorher|früher\w*|zuvor|bisher\w*|geändert|änder\w*|vormals"
+    r"|avant|auparavant|changé\w*|précédent\w*"
+    r"|precedent\w+|cambiat\w+|anteriormente|mudou|wijzig\w*|vroeger|eerder)\b"
+    r"|раньше|прежн|прежде|до этого|измени|πριν|άλλαξ|قبل|سابق|تغي|पहले|बदल"
     r"|以前|之前|原来|改变|改了|変わ|変更|前は|元の|이전|바뀌|קודם|לפני|השתנ",
     re.IGNORECASE,
 )
@@ -33,6 +36,7 @@ _LISTS = re.compile(
     re.IGNORECASE,
 )
 
+_COMPARES = re.compile(r"chang|differ|änder|cambi|before|previous|old", re.IGNORECASE)
 _POINTS = re.compile(
     r"\b(?:s?he|they|it|him|her|hers|his|their|theirs|them|its|this|that|these|those|there|then"
     r"|the (?:first|second|third|last|other|former|latter)(?: one)?|ella|él|ellos|ellas|eso|esto"
@@ -47,9 +51,9 @@ _POINTS = re.compile(
 
 def asks_past(question: str) -> bool:
     """Whether closed versions belong to the answer: "what was it before?", "what changed?"."""
-    past = _PAST.search(question)
-    now = _NOW.search(question)
-    return bool(past) and not (now and not re.search(r"chang|differ|änder|cambi", question, re.I))
+    return bool(_PAST.search(question)) and not (
+        _NOW.search(question) and not _COMPARES.search(question)
+    )
 
 
 def leans_on_talk(question: str) -> bool:

@@ -24,6 +24,9 @@ _SEARCHES = {"search", "grep", "find", "query", "lookup", "rg", "glob", "retriev
 _OLD = ("old_string", "old_str", "old_text", "old", "before", "search")
 _NEW = ("new_string", "new_str", "new_text", "new", "after", "replace", "replacement")
 _WHOLE = ("content", "contents", "file_text", "text", "body")
+_TARGETS = ("path", "file_path", "file", "filename", "url", "uri", "command", "cmd", "query",
+            "pattern", "name")  # fmt: skip
+_SOUGHT = ("query", "pattern", "q", "regex", "text", "search", "term", "keywords")
 _RANGE = {"offset", "limit", "start", "end", "line", "lines", "range", "page", "pages",
           "view_range", "start_line", "end_line", "from", "to", "first", "last", "n",
           "max_lines", "length", "size", "head", "tail", "part", "chunk", "cursor"}  # fmt: skip
@@ -32,7 +35,8 @@ _RANGE = {"offset", "limit", "start", "end", "line", "lines", "range", "page", "
 @dataclass(frozen=True, slots=True)
 class Call:
     """`old` and `new` of a change; `new` alone where a whole text was written. `same_as` is equal
-    for two calls with the same arguments, `series` for two that differ only in the range."""
+    for two calls with the same arguments, `series` for two that differ only in the range.
+    `named` is what a list of calls shows: of a search what was searched for."""
 
     kind: Kind
     tool: str
@@ -41,6 +45,7 @@ class Call:
     new: str | None
     same_as: tuple[Any, ...]
     series: tuple[Any, ...]
+    named: str = ""
 
 
 def read_call(message: Message) -> Call | None:
@@ -52,10 +57,20 @@ def read_call(message: Message) -> Call | None:
     kind = _kind(message.tool or "", old, new)
     if kind == "change" and new is None:
         new = _text_of(args, _WHOLE)
-    key = (message.tool or "", message.target or "")
+    target = message.target or _text_of(args, _TARGETS) or ""
+    key = (message.tool or "", target)
+    sought = _text_of(args, _SOUGHT) if kind == "search" else None
     fixed = tuple(sorted((k, repr(v)) for k, v in args.items() if k not in _RANGE))
     ranged = tuple(sorted((k, repr(v)) for k, v in args.items() if k in _RANGE))
-    return Call(kind, *key, old, new, same_as=(*key, fixed, ranged), series=(*key, fixed))
+    return Call(
+        kind,
+        *key,
+        old,
+        new,
+        same_as=(*key, fixed, ranged),
+        series=(*key, fixed),
+        named=sought or target,
+    )
 
 
 def _kind(tool: str, old: str | None, new: str | None) -> Kind:

@@ -348,7 +348,7 @@ class History:
         that many of the newest messages whole, as far as they fit. The same history, question and
         budget give the same bytes.
         """
-        from memory.engine.packer import Packer
+        from memory.engine.packer import Packer  # it reads histories: the one circle
 
         return Packer(self, question, budget_tokens, policy, keep_newest).pack()
 

@@ -54,9 +54,9 @@ class Ledger:
 
     def note(self, call: Call, *, ok: bool) -> None:
         topic: Topic = _TOPIC_OF[call.kind] if ok or call.kind == "run" else "failures"
-        self._add(topic, call.target or call.tool)
+        self._add(topic, call.named or call.tool)
         if not ok and call.kind == "run":
-            self._add("failures", call.target or call.tool)
+            self._add("failures", call.named or call.tool)
 
     def _add(self, topic: Topic, name: str) -> None:
         self.tallies.setdefault(topic, Tally()).add(" ".join(name.split()) or "(unnamed)")
