@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 from memory.bench.baselines import BASELINES, Baseline, Corpus, Kept, full_price
 from memory.bench.probes import Case
@@ -51,7 +52,7 @@ def prepare(
     for name, (plan, embedder, policy) in plans.items():
         history = History(case.messages, embedder=embedder, count_tokens=count, plan=plan)
         n_lines = {entry.message.id: len(entry.lines) for entry in history.entries}
-        ask[name] = _by_history(history, policy)
+        ask[name] = _by_history(history, case.now, policy)
     return Prepared(case, full_price(case.messages, count), ask, n_lines)
 
 
@@ -59,7 +60,7 @@ def _by_baseline(corpus: Corpus, baseline: Baseline) -> Ask:
     return lambda question, budget: baseline(corpus, question, budget)
 
 
-def _by_history(history: History, policy: Policy) -> Ask:
+def _by_history(history: History, now: datetime | None, policy: Policy) -> Ask:
     wanted = {entry.message.id: len(entry.lines) for entry in history.entries}
 
     last: list[tuple[str, Ranked]] = []
@@ -71,7 +72,7 @@ def _by_history(history: History, policy: Policy) -> Ask:
         return last[0][1]
 
     def ask(question: str, budget: int) -> Kept:
-        packer = Packer(history, question, budget, policy, keep_newest=0)
+        packer = Packer(history, question, budget, now=now, policy=policy)
         packed = packer.pack(ranked(packer))
         if packed.n_tokens > budget:
             raise AssertionError(f"{packed.n_tokens} tokens for a budget of {budget}")

@@ -345,12 +345,15 @@ class History:
 
         Never more than `budget_tokens`, everything printed counted; the question is not part of it.
         `fill` uses the budget; `lean` stops when nothing relevant is left. `keep_newest` asks for
-        that many of the newest messages whole, as far as they fit. The same history, question and
+        that many of the newest messages whole, as far as they fit. `now`, aware, gives "yesterday"
+        in a question its date. The same history, question and
         budget give the same bytes.
         """
         from memory.engine.packer import Packer  # it reads histories: the one circle
 
-        return Packer(self, question, budget_tokens, policy, keep_newest).pack()
+        return Packer(
+            self, question, budget_tokens, now=now, policy=policy, keep_newest=keep_newest
+        ).pack()
 
 
 def _bare_rows(text: str) -> str:

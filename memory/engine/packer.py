@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from memory.engine.asking import asks_list, asks_past
 from memory.engine.frames import INTRO, NOTE, day, heading
@@ -47,7 +48,14 @@ class _Block:
 
 class Packer:
     def __init__(
-        self, history: History, question: str, budget_tokens: int, policy: Policy, keep_newest: int
+        self,
+        history: History,
+        question: str,
+        budget_tokens: int,
+        *,
+        now: datetime | None = None,
+        policy: Policy = "fill",
+        keep_newest: int = 0,
     ) -> None:
         self.history = history
         self.plan = history.plan
@@ -57,7 +65,7 @@ class Packer:
         self.keep_newest = keep_newest
         self.count = history.count_tokens
         self.past = asks_past(question) and self.plan.supersede
-        self.asked = ask(history, question)
+        self.asked = ask(history, question, now)
 
     def pack(self, ranked: Ranked | None = None) -> Packed:
         """`ranked` spares the ranking where one question is packed for several budgets."""

@@ -13,7 +13,7 @@ from memory.bench.run import Results, product
 from memory.bench.sessions import session
 from memory.engine.plan import Plan
 
-BUDGETS = (1 / 64, 1 / 16, 1 / 4, 0.9)
+BUDGETS = (1 / 64, 1 / 16, 0.5)
 SEED = 5000
 PRODUCT = "product, words"
 

@@ -47,7 +47,7 @@ def messages(draw):
 HISTORIES = st.lists(messages(), max_size=12, unique_by=lambda message: message.id)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(HISTORIES, TEXTS, st.integers(0, 600), st.sampled_from(["fill", "lean"]), st.integers(0, 4))
 def test_the_budget_holds_and_the_receipt_adds_up(history, question, budget, policy, newest):
     packed = History(history).pack(question, budget, policy=policy, keep_newest=newest)
@@ -59,13 +59,13 @@ def test_the_budget_holds_and_the_receipt_adds_up(history, question, budget, pol
     assert all(out.n_lines > 0 for out in receipt.left_out)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(HISTORIES, TEXTS, st.integers(0, 300))
 def test_the_same_input_gives_the_same_bytes(history, question, budget):
     assert History(history).pack(question, budget) == History(history).pack(question, budget)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(HISTORIES, TEXTS, st.data())
 def test_removing_a_message_is_as_if_it_had_never_been(history, question, data):
     kept = History(history)
@@ -76,7 +76,7 @@ def test_removing_a_message_is_as_if_it_had_never_been(history, question, data):
     assert kept.pack(question, 300) == fresh.pack(question, 300)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(HISTORIES, TEXTS, st.integers(0, 300))
 def test_the_parts_of_every_score_add_up(history, question, budget):
     packed = History(history).pack(question, budget)
@@ -164,6 +164,12 @@ def test_the_calendar_date_finds_the_line():
     history = [said("We deployed yesterday.", at=datetime(2026, 3, 31, 9, 0, tzinfo=UTC)),
                *filler(40)]  # fmt: skip
     assert "deployed yesterday" in shown(history, "What happened on 2026-03-30?", 120)
+
+
+def test_a_relative_date_in_the_question_is_searched_for_by_its_day():
+    days = [said(f"Note of day {n}.", at=START + timedelta(days=n)) for n in range(40)]
+    asked = START + timedelta(days=31)
+    assert "Note of day 30." in shown(days, "What did I note yesterday?", 60, now=asked)
 
 
 def test_how_many_searches_has_an_exact_answer():

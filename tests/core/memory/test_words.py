@@ -57,7 +57,7 @@ def naive(history, terms, plan):
     return scores
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(TALK)
 def test_scores_are_those_of_the_formula_over_the_surroundings(talk):
     history = History(
