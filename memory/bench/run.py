@@ -39,7 +39,7 @@ _WITH_MEANING: dict[str, dict[str, Any]] = {
     "no late interaction": {"late": 0},
     "late interaction on 100": {"late": 100},
     "no speaker in meaning": {"named_similar": 0.0},
-    "fusion with k 10": {"rrf_k": 10},
+    "fusion with k 60": {"rrf_k": 60},
 }
 
 Plans = dict[str, tuple[Plan, Embedder | None, Policy]]

@@ -23,7 +23,9 @@ class Plan:
     said: float = 0.3
     """Share of the best score that a line gets for being said by the user and not printed by a
     tool, where there is tool output: of both, what was said is far likelier to be asked for."""
-    rrf_k: int = 60
+    rrf_k: int = 10
+    """Below the 60 of the paper: of two rankings that miss different things, the first few of each
+    should get in, and a tight budget holds no more than a few."""
     ranked: int = 1500
     """So many lines of each ranking take part in the fusion."""
     named_similar: float = 0.1
