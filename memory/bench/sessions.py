@@ -207,7 +207,7 @@ def _edit_some(run: _Session) -> list[_Edit]:
 
 def _constants(run: _Session) -> list[tuple[_Read, Found]]:
     """Constants of a plain number, seen in a read, named once in all the files."""
-    found = []
+    found: list[tuple[_Read, Found]] = []
     for read in run.reads:
         for find in read.file.finds:
             inside = read.start <= find.start < read.start + len(read.rows)

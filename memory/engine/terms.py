@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 import snowballstemmer
 
@@ -63,6 +63,16 @@ def terms_of(text: str) -> list[str]:
         found = _known.get(word)
         terms += _learn(word) if found is None else found
     return terms
+
+
+def exact_terms(text: str) -> list[str]:
+    """The same without the beginnings of longer words: for comparing texts, not for finding."""
+    return [term for word in _WORD.findall(text) for term in _exact(word)]
+
+
+@lru_cache(maxsize=_MEMORY)
+def _exact(word: str) -> tuple[str, ...]:
+    return word_terms(word)
 
 
 def _learn(word: str) -> tuple[str, ...]:
