@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from memory.engine.terms import Analyzer, fold
+from memory.engine.terms import exact_terms, fold
 from memory.phrases import asks_to_forget, is_trivial, structural_terms
 
 _WORD = re.compile(r"\w[\w.\-/:@'’+#]*\w|\w")
@@ -79,9 +79,8 @@ def worth_keeping(text: str) -> bool:
 def significant_words(text: str) -> Sequence[str]:
     """The words that say something, each once, in their order."""
     structural = structural_terms()
-    analyzer = Analyzer()
     found = dict.fromkeys(_WORD.findall(text))
-    return [word for word in found if not set(analyzer.terms(word)) <= structural]
+    return [word for word in found if not set(exact_terms(word)) <= structural]
 
 
 def _all_words(text: str) -> list[str]:
@@ -100,13 +99,13 @@ class _Vocabulary:
 
 def _vocabulary(text: str) -> _Vocabulary:
     words = frozenset(fold(word) for word in _WORD.findall(text))
-    return _Vocabulary(frozenset(Analyzer().terms(text)), words, fold(text))
+    return _Vocabulary(frozenset(exact_terms(text)), words, fold(text))
 
 
 def _occurs(word: str, vocabulary: _Vocabulary) -> bool:
     if _UNSPACED.search(word):
         return fold(word) in vocabulary.text
-    terms = Analyzer().terms(word)
+    terms = exact_terms(word)
     if terms and (terms[0] in vocabulary.terms or _parts_occur(terms, vocabulary)):
         return True
     folded = fold(word)

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from memory.engine.files import AGENTS, USER
-from memory.engine.terms import Analyzer
+from memory.engine.terms import exact_terms
 
 _FILE = Path(__file__).with_suffix(".toml")
 _MAX_WISH_CHARS = 2_000
 _ENDS_AS_QUESTION = re.compile(r"[?？]\s*$")
-_ONE_TERM_FOR_ALL = Analyzer()
 
 
 @cache
@@ -43,17 +42,17 @@ def pattern(section: str, name: str) -> re.Pattern[str]:
 @cache
 def structural_terms() -> frozenset[str]:
     """The terms of words that say nothing by themselves."""
-    return frozenset(Analyzer().terms(_phrases()["structural"]))
+    return frozenset(exact_terms(_phrases()["structural"]))
 
 
 @cache
 def _trivial_terms() -> frozenset[str]:
-    return frozenset(Analyzer().terms(_phrases()["trivia"]))
+    return frozenset(exact_terms(_phrases()["trivia"]))
 
 
 def is_trivial(text: str) -> bool:
     """Whether a text holds nothing worth keeping: "ok", "yes, thanks", a smile."""
-    return set(_ONE_TERM_FOR_ALL.terms(text)) <= _trivial_terms() | structural_terms()
+    return set(exact_terms(text)) <= _trivial_terms() | structural_terms()
 
 
 def asks_to_forget(text: str) -> bool:

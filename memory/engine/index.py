@@ -92,6 +92,10 @@ class LineIndex:
         """The number of terms of every document, 0 for those removed."""
         return np.array(self._lengths, dtype=np.float32)
 
+    def terms_of(self, doc: int) -> tuple[str, ...]:
+        """The terms of a document, without repetition; none once it is removed."""
+        return self._terms[doc] or ()
+
     def has(self, term: str) -> bool:
         return term in self._postings
 

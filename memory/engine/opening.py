@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.engine.files import AGENTS, PIN, USER, MemoryText, parse
-from memory.engine.terms import Analyzer
+from memory.engine.terms import exact_terms
 
 CountTokens = Callable[[str], int]
 
@@ -48,7 +48,7 @@ def always_read(files: Iterable[StoredFile]) -> list[StoredFile]:
 
 def matching_skills(files: Iterable[StoredFile], question: str) -> list[StoredFile]:
     """The skills whose trigger line matches, pinned ones first, then the newest."""
-    asked = set(Analyzer().terms(question))
+    asked = set(exact_terms(question))
     fitting = [
         file
         for file in files
@@ -61,8 +61,7 @@ def matches(skill: MemoryText, asked: set[str]) -> bool:
     """Whether all words of one of the trigger's phrases were said. Phrases stand in quotes;
     without any, between commas, semicolons or an "or"."""
     phrases = _QUOTED.findall(skill.trigger) or _PHRASE_ENDS.split(skill.trigger)
-    analyzer = Analyzer()
-    wanted = [set(analyzer.terms(phrase)) for phrase in phrases]
+    wanted = [set(exact_terms(phrase)) for phrase in phrases]
     return any(terms and terms <= asked for terms in wanted)
 
 

@@ -2,7 +2,8 @@
 
 Words are runs of letters, digits and the marks that belong to them, in every script, folded in
 case, width and accents. An identifier, a path or a version counts whole and in its parts. Words
-of a script with a stemmer count by their stem. Scripts that write no spaces count by their
+of a script with a stemmer count by their stem, and longer ones by their beginning too, which is
+what inflection leaves alone in most languages. Scripts that write no spaces count by their
 character pairs. There is no list of stop words: rarity in the history at hand weighs terms.
 A term is not a token (`tokens.py`).
 """
@@ -12,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 import snowballstemmer
 
@@ -49,28 +50,45 @@ _SCRIPTS = (
 )
 _LONGEST_WORD = 120
 _MEMORY = 200_000
+_BEGINNING = 5
 
 
-class Analyzer:
-    """Terms of texts, remembering every word it has seen: most words come again."""
+_known: dict[str, tuple[str, ...]] = {}
 
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[str, ...]] = {}
 
-    def terms(self, text: str) -> list[str]:
-        """The terms of a text in its order, with repetition."""
-        known = self._known
-        terms: list[str] = []
-        for word in _WORD.findall(text):
-            found = known.get(word)
-            terms += self._learn(word) if found is None else found
-        return terms
+def terms_of(text: str) -> list[str]:
+    """The terms of a text in its order, with repetition. Words seen before are not analysed."""
+    terms: list[str] = []
+    for word in _WORD.findall(text):
+        found = _known.get(word)
+        terms += _learn(word) if found is None else found
+    return terms
 
-    def _learn(self, word: str) -> tuple[str, ...]:
-        if len(self._known) >= _MEMORY:
-            self._known.clear()
-        terms = self._known[word] = word_terms(word)
-        return terms
+
+def exact_terms(text: str) -> list[str]:
+    """The same without the beginnings of longer words: for comparing texts, not for finding."""
+    return [term for word in _WORD.findall(text) for term in _exact(word)]
+
+
+@lru_cache(maxsize=_MEMORY)
+def _exact(word: str) -> tuple[str, ...]:
+    return word_terms(word)
+
+
+def _learn(word: str) -> tuple[str, ...]:
+    if len(_known) >= _MEMORY:
+        _known.clear()
+    terms = word_terms(word)
+    terms = _known[word] = terms + tuple(map(_beginning, filter(_is_long, terms)))
+    return terms
+
+
+def _is_long(term: str) -> bool:
+    return len(term) >= _BEGINNING and term[:_BEGINNING].isalpha() and not _UNSPACED.match(term)
+
+
+def _beginning(term: str) -> str:
+    return f"{term[:_BEGINNING]}…"
 
 
 def word_terms(word: str) -> tuple[str, ...]:

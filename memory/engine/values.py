@@ -53,9 +53,10 @@ class LineId:
 
 @dataclass(frozen=True, slots=True)
 class PackedLine:
-    """A line as it is shown. `parts` name what its score is the sum of."""
+    """A line as it is shown. `parts` name what its score is the sum of. A counted list is of no
+    message; a message that is kept whole has no span."""
 
-    message_id: str | int
+    message_id: str | int | None
     text: str
     reason: str
     span: Span | None = None
@@ -79,11 +80,12 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Where the budget went. `n_tokens` = `line_tokens` + `frame_tokens`; `n_lines` of the history
-    = those packed + those left out.
+    """Where the budget went: `n_tokens` = `line_tokens` + `frame_tokens`, and the `n_lines` of
+    the history = those packed + those left out.
 
-    `pressure` is the share of the history that does not fit (0: everything fits). `line_tokens`
-    is what the lines cost alone, `frame_tokens` headings, joints and messages.
+    `line_tokens` is what the lines cost alone, with their line breaks; `frame_tokens` the rest:
+    headings, counted lists, messages. `pressure` is the share of the history that does not fit, 0
+    where everything does. `notices` say in plain words what did not work.
     """
 
     budget_tokens: int

@@ -76,7 +76,7 @@ def test_every_control_can_be_reached_and_has_a_name(chat, model):
     assert unnamed == []
     chat.page.locator("body").evaluate("body => { body.tabIndex = -1; body.focus() }")
     seen = []
-    for _ in range(120):
+    for _ in range(300):
         chat.page.keyboard.press("Tab")
         ring = chat.page.evaluate(
             "() => { const s = getComputedStyle(document.activeElement.closest('.composer')"

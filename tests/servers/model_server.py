@@ -188,6 +188,9 @@ class ModelServer:
         self._port = server.sockets[0].getsockname()[1]
         ready.set()
         await self._closing.wait()
+        for listening in server.sockets:
+            self._loop.remove_reader(listening.fileno())
+        await asyncio.sleep(0.02)  # asyncio loses a connection that it accepts while it closes
         server.close()
         for exchange in self._exchanges:
             exchange.cancel()

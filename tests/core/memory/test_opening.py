@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memory.engine.files import parse
 from memory.engine.opening import StoredFile, always_read, matches, matching_skills, opened
-from memory.engine.terms import Analyzer
+from memory.engine.terms import exact_terms
 
 NOON = datetime(2026, 3, 31, 12, tzinfo=UTC)
 
@@ -24,7 +24,7 @@ def count(text: str) -> int:
 
 
 def asks(question: str) -> set[str]:
-    return set(Analyzer().terms(question))
+    return set(exact_terms(question))
 
 
 @pytest.mark.parametrize(

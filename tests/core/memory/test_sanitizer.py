@@ -156,7 +156,7 @@ PIECES = [
 ]  # fmt: skip
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=24).map("".join))
 def test_cleaning_twice_is_cleaning_once(text):
     once = sanitize(text)

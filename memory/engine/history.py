@@ -1,0 +1,361 @@
+"""A history and what is known of it: the work is done once, when a message is added."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from memory.engine.calls import Call, read_call, record
+from memory.engine.columns import Column
+from memory.engine.dates import Dated, annotate, find_dates
+from memory.engine.errors import EmbedderFailed
+from memory.engine.facts import Facts
+from memory.engine.frames import GONE, heading_words, show_line
+from memory.engine.index import LineIndex
+from memory.engine.layout import Layout
+from memory.engine.ledger import Ledger
+from memory.engine.lines import Line, split_lines
+from memory.engine.markup import code_spans
+from memory.engine.plan import Plan
+from memory.engine.ports import Embedder
+from memory.engine.sanitizer import sanitize
+from memory.engine.terms import terms_of
+from memory.engine.tokens import CountTokens, estimate_tokens
+from memory.engine.values import Message, Packed, Policy
+from memory.engine.vectors import Vectors, readable
+from memory.engine.versions import Row, Versions
+
+# Turns further apart than this are two talks: what stands beside what ends there.
+_PAUSE = timedelta(hours=6)
+_CONTEXT_CHARS = 200
+_ENCLOSING_CHARS = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A message as it is remembered: its record, the lines of it, the row of the first line."""
+
+    message: Message
+    text: str
+    lines: tuple[Line, ...]
+    first_row: int
+    call: Call | None
+
+    def line_text(self, number: int) -> str:
+        span = self.lines[number].span
+        return self.text[span.start : span.end]
+
+    def is_code(self, number: int) -> bool:
+        return code_spans(self.text).end_around(self.lines[number].span.start) >= 0
+
+
+class History:
+    """Messages in order, indexed as they come. `pack` chooses what of them a model should see."""
+
+    def __init__(
+        self,
+        messages: Iterable[Message] = (),
+        *,
+        embedder: Embedder | None = None,
+        count_tokens: CountTokens | None = None,
+        plan: Plan | None = None,
+    ) -> None:
+        self.embedder = embedder
+        self.count_tokens: CountTokens = count_tokens or estimate_tokens
+        self.plan = plan or Plan()
+        self._clear()
+        for message in messages:
+            self.add(message)
+
+    def _clear(self) -> None:
+        self.index = LineIndex()
+        self.layout = Layout()
+        self.entries: list[Entry] = []
+        self.ledger = Ledger()
+        self.facts = Facts()
+        self.closed_by = Column(np.int32)
+        self.vectors = Vectors(self.embedder.dimensions) if self.embedder else None
+        self.notices: list[str] = []
+        self.n_unencoded = 0
+        self._last_said = ""
+        self._texts: dict[int, str] = {}
+        self._dates: dict[int, list[Dated]] = {}
+        self._costs: dict[int, int] = {}
+        self._past_costs: dict[int, int] = {}
+        self._shown: dict[int, str] = {}
+        self._times: Counter[str] = Counter()
+        self._n_chars = self._counted_chars = self._counted_tokens = 0
+        self._numbers: dict[str | int, int] = {}
+        self._speakers: dict[str, int] = {}
+        self._versions = Versions()
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __contains__(self, message_id: object) -> bool:
+        return message_id in self._numbers
+
+    # --- Writing ---------------------------------------------------------------------------------
+
+    def add(self, message: Message) -> None:
+        """Take in a message. Raises ValueError for an id that is there already."""
+        if message.id in self._numbers:
+            raise ValueError(f"message {message.id!r} is there already")
+        call = read_call(message)
+        text = record(message, call, sanitize(message.text).text)
+        entry = Entry(message, text, tuple(split_lines(text)), self.layout.n_rows + 1, call)
+        self._numbers[message.id] = len(self.entries)
+        joins = self._joins(message)
+        self.entries.append(entry)
+        self._index_lines(entry, joins)
+        if call:
+            self._note_call(entry, call)
+        elif message.role == "user" and self.plan.supersede:
+            self._note_facts(entry)
+        self._encode(entry, joins)
+
+    def _joins(self, message: Message) -> bool:
+        """Whether a message goes on with the talk before it. Tool output stands by itself."""
+        last = self.entries[-1].message if self.entries else None
+        if last is None or "tool" in (message.role, last.role):
+            return False
+        return not (message.at and last.at and message.at - last.at > _PAUSE)
+
+    def _index_lines(self, entry: Entry, joins: bool) -> None:
+        heading = terms_of(heading_words(entry.message))
+        self.index.add(heading)
+        lengths = []
+        for number, line in enumerate(entry.lines):
+            terms = terms_of(entry.line_text(number))
+            terms += self._date_line(entry, number)
+            self.index.add(terms)
+            lengths.append(len(terms))
+            self._times[entry.text[line.body : line.span.end]] += 1
+            self._n_chars += line.span.end - line.span.start
+        self.layout.add(
+            len(self.entries) - 1,
+            heading_length=len(heading),
+            lengths=lengths,
+            n_inside=[line.n_inside for line in entry.lines],
+            speaker=self._speaker(entry.message),
+            is_talk=entry.message.role != "tool",
+            by_user=entry.message.role == "user",
+            joins_group=joins,
+        )
+        self.closed_by.extend(-1, len(lengths) + 1)
+
+    def _speaker(self, message: Message) -> int:
+        name = message.speaker or ""
+        return self._speakers.setdefault(name, len(self._speakers)) if name else -1
+
+    def _date_line(self, entry: Entry, number: int) -> list[str]:
+        """Note the dates that a line of talk speaks of; the terms they can be found by."""
+        if entry.message.role == "tool" or entry.message.at is None or not self.plan.dates:
+            return []
+        dates = find_dates(entry.line_text(number), entry.message.at)
+        if not dates or entry.is_code(number):
+            return []
+        self._dates[entry.first_row + number] = dates
+        return terms_of(" ".join(str(dated.when) for dated in dates))
+
+    def _encode(self, entry: Entry, joins: bool) -> None:
+        """Encode a message's lines. A failure is noted and leaves them to be found by words."""
+        if self.embedder is None or self.vectors is None:
+            return
+        self.vectors.pooled.extend(0, len(entry.lines) + 1)
+        texts, contexts = self._to_encode(entry, joins)
+        try:
+            embeddings = self.embedder.encode(texts, contexts) if texts else []
+        except EmbedderFailed as error:
+            self.notices.append(str(error))
+            return
+        talk = entry.message.role != "tool"
+        for number, embedding in enumerate(embeddings):
+            if embedding is None:
+                self.n_unencoded += 1
+                continue
+            self.vectors.add(entry.first_row + number, embedding, with_tokens=talk)
+
+    def _to_encode(self, entry: Entry, joins: bool) -> tuple[list[str], list[str]]:
+        """The lines as they are encoded, and before each line of talk what was said before it."""
+        texts = [entry.line_text(number).strip() for number in range(len(entry.lines))]
+        if entry.message.role == "tool" or not texts:
+            return [readable(text) for text in texts], self._enclosing(entry, texts)
+        speaker = entry.message.speaker
+        said = [f"{speaker}: {text}" if speaker else text for text in texts]
+        contexts = ["", *(text[-_CONTEXT_CHARS:] for text in said[:-1])]
+        if joins:
+            contexts[0] = self._last_said
+        self._last_said = said[-1][-_CONTEXT_CHARS:]
+        return said, contexts
+
+    def _enclosing(self, entry: Entry, texts: Sequence[str]) -> list[str]:
+        """For each line of output the name of what was read and the two lines that enclose it."""
+        name = re.split(r"[/\\]", entry.message.target or "")[-1].split(".")[0]
+        contexts = []
+        open_lines: list[tuple[int, int]] = []
+        for number, line in enumerate(entry.lines):
+            while open_lines and open_lines[-1][1] < number:
+                open_lines.pop()
+            above = [readable(texts[at])[:_ENCLOSING_CHARS] for at, _ in open_lines[-2:]]
+            contexts.append(" ".join([name, *above])[: 2 * _ENCLOSING_CHARS])
+            if line.n_inside:
+                open_lines.append((number, number + line.n_inside))
+        return contexts
+
+    def _note_facts(self, entry: Entry) -> None:
+        subject = entry.message.speaker or entry.message.role
+        for number in range(len(entry.lines)):
+            row = entry.first_row + number
+            closed = self.facts.note(subject, entry.line_text(number), row, entry.message.at)
+            if closed is not None:
+                self.closed_by.values[closed] = len(self.entries) - 1
+
+    def _note_call(self, entry: Entry, call: Call) -> None:
+        self.ledger.note(call, ok=entry.message.ok)
+        number = len(self.entries) - 1
+        rows = [
+            Row(entry.first_row + at, _bare_rows(entry.text[line.body : line.span.end]))
+            for at, line in enumerate(entry.lines)
+        ]
+        if call.kind == "change" and call.old is not None:
+            for row in rows:
+                if row.text.startswith("- "):
+                    self.closed_by.values[row.row] = number
+        if not self.plan.supersede:
+            return
+        closing = self._versions.note(call, rows, ok=entry.message.ok)
+        self.closed_by.values[closing.closed] = number
+        self._texts.update(closing.texts)
+        for row_number in closing.texts:
+            self._costs.pop(row_number, None)
+            self._shown.pop(row_number, None)
+
+    def remove(self, message_id: str | int) -> None:
+        """Forget a message and everything that followed from it. Raises KeyError.
+
+        What it had closed is current again; the rest is as if it had never been there.
+        """
+        number = self._numbers[message_id]
+        kept = [entry.message for at, entry in enumerate(self.entries) if at != number]
+        self._clear()
+        for message in kept:
+            self.add(message)
+
+    # --- Reading ---------------------------------------------------------------------------------
+
+    def terms(self, text: str) -> list[str]:
+        return terms_of(text)
+
+    def named_speakers(self, terms: Sequence[str]) -> list[int]:
+        """The speakers whose names are among the terms of a question."""
+        asked = set(terms)
+        return [number for name, number in self._speakers.items() if asked & set(terms_of(name))]
+
+    def entry_of(self, row: int) -> tuple[Entry, int]:
+        """The message of a row, and the number of the line in it."""
+        entry = self.entries[int(self.layout.message.values[row])]
+        return entry, row - entry.first_row
+
+    def shown(self, row: int, *, past: bool = False) -> str:
+        """A line as it is printed: as it is now, or for the past as it was written."""
+        if past:
+            return self._show(row, past=True)
+        known = self._shown.get(row)
+        if known is None:
+            known = self._shown[row] = self._show(row, past=False)
+        return known
+
+    def _show(self, row: int, *, past: bool) -> str:
+        entry, number = self.entry_of(row)
+        line = entry.lines[number]
+        renewed = self._texts.get(row)
+        if renewed is not None and not past:
+            return renewed
+        if row in self._dates:
+            return annotate(entry.line_text(number), self._dates[row]).strip()
+        shown = show_line(entry.line_text(number), line.body - line.span.start)
+        told = shown.startswith("- ")
+        gone = past and not told and (renewed is not None or self.closed_by.values[row] >= 0)
+        return f"{shown}{GONE}" if gone else shown
+
+    def bare(self, row: int, *, past: bool = False) -> str:
+        """What makes a line the same as another: its text without numbers and indentation."""
+        if not past and row in self._texts:
+            return self._texts[row]
+        entry, number = self.entry_of(row)
+        line = entry.lines[number]
+        return entry.text[line.body : line.span.end]
+
+    def times(self, row: int) -> int:
+        """How often the line's text was added."""
+        return self._times[self.bare(row, past=True)]
+
+    def matched(self, row: int, terms: Mapping[str, float]) -> list[str]:
+        """The terms of a question that a line holds, the rarest first."""
+        return sorted(
+            terms.keys() & set(self.index.terms_of(row)), key=lambda t: (self.index.df(t), t)
+        )
+
+    def last_talk(self) -> list[str]:
+        """The last question and what was answered to it, in order."""
+        said: list[str] = []
+        for entry in reversed(self.entries):
+            if entry.message.role != "tool" and entry.text.strip():
+                said.append(entry.text)
+            if len(said) == 2 or (said and entry.message.role == "user"):
+                break
+        return said[::-1]
+
+    def pressure(self, budget_tokens: int) -> float:
+        """The share of the history that does not fit, by what its characters cost so far."""
+        per_char = self._counted_tokens / self._counted_chars if self._counted_chars else 0.25
+        return max(0.0, 1.0 - budget_tokens / max(1.0, per_char * self._n_chars))
+
+    def cost(self, row: int, *, past: bool = False) -> int:
+        """Tokens of a line with its line break, counted once."""
+        costs = self._past_costs if past else self._costs
+        known = costs.get(row)
+        if known is None:
+            shown = self.shown(row, past=past)
+            known = costs[row] = self.count_tokens(shown + "\n")
+            self._counted_tokens += known
+            self._counted_chars += len(shown)
+        return known
+
+    def is_renewed(self, row: int) -> bool:
+        """Whether a change brought the line up to date."""
+        return row in self._texts
+
+    def pack(
+        self,
+        question: str,
+        budget_tokens: int,
+        *,
+        now: datetime | None = None,
+        policy: Policy = "fill",
+        keep_newest: int = 0,
+    ) -> Packed:
+        """Choose what a model should see for a question.
+
+        Never more than `budget_tokens`, everything printed counted; the question is not part of it.
+        `fill` uses the budget; `lean` stops when nothing relevant is left. `keep_newest` asks for
+        that many of the newest messages whole, as far as they fit. `now`, aware, gives "yesterday"
+        in a question its date. The same history, question and
+        budget give the same bytes.
+        """
+        from memory.engine.packer import Packer  # it reads histories: the one circle
+
+        return Packer(
+            self, question, budget_tokens, now=now, policy=policy, keep_newest=keep_newest
+        ).pack()
+
+
+def _bare_rows(text: str) -> str:
+    """A line without the white space and the numbers round its rows: what versions compare."""
+    return "\n".join(show_line(row, 0).strip() for row in text.splitlines())

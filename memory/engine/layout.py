@@ -1,0 +1,151 @@
+"""How the lines of a history lie: what encloses what, what stands beside what.
+
+Every message brings one row that is never shown, its heading (speaker, date, tool, target), and
+one row a line after it. Row numbers are the document numbers of the index. A position counts the
+shown rows only, so that neighbours are neighbours though a heading lies between. All is kept in
+columns that grow, so that the ranking treats all lines at once and nothing is gathered anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.engine.columns import Column
+from memory.engine.index import Floats
+
+FARTHEST = 4
+"""The greatest distance at which lines are neighbours."""
+
+
+class Layout:
+    """Columns by row: `message`, `is_line`, `inside_end` (the row after the last that it encloses).
+    Columns by position: `rows`, `speaker`, `is_talk`, `by_user`, and the numbers of terms in the
+    line (`length`), in its message's heading, and in the lines that enclose it."""
+
+    def __init__(self) -> None:
+        self.message = Column(np.int32)
+        self.is_line = Column(np.bool_)
+        self.inside_end = Column(np.int32)
+        self.rows = Column(np.int64)
+        self.speaker = Column(np.int32)
+        self.is_talk = Column(np.bool_)
+        self.by_user = Column(np.bool_)
+        self.length = Column(np.float32)
+        self.heading_length = Column(np.float32)
+        self.enclosing_length = Column(np.float32)
+        self.has_output = False
+        self._group = Column(np.int32)
+        self._n_groups = 0
+        # 1 where the line so far back is a neighbour, by distance.
+        self._back = [Column(np.float32) for _ in range(FARTHEST)]
+
+    @property
+    def n_rows(self) -> int:
+        return self.message.size
+
+    @property
+    def n_lines(self) -> int:
+        return self.rows.size
+
+    def add(
+        self,
+        message: int,
+        *,
+        heading_length: int,
+        lengths: Sequence[int],
+        n_inside: Sequence[int],
+        speaker: int,
+        is_talk: bool,
+        by_user: bool,
+        joins_group: bool,
+    ) -> None:
+        """Rows of one message. `joins_group`: its lines are neighbours of those before it."""
+        first, n = self.n_rows, len(lengths)
+        if not joins_group:
+            self._n_groups += 1
+        self.message.extend(message, n + 1)
+        self.is_line.extend([False, *[True] * n], n + 1)
+        ends = [first + 1 + n, *(first + 2 + at + inside for at, inside in enumerate(n_inside))]
+        self.inside_end.extend(ends, n + 1)
+        start = self.n_lines
+        parents = _parents(n_inside)
+        self.rows.extend(np.arange(first + 1, first + 1 + n), n)
+        self.speaker.extend(speaker, n)
+        self.is_talk.extend(is_talk, n)
+        self.by_user.extend(by_user, n)
+        self.length.extend(lengths, n)
+        self.heading_length.extend(heading_length, n)
+        self.enclosing_length.extend(_enclosing(lengths, parents), n)
+        self.has_output = self.has_output or not is_talk
+        self._extend_groups(start, n)
+
+    def _extend_groups(self, start: int, n: int) -> None:
+        self._group.extend(self._n_groups, n)
+        group = self._group.values
+        for distance, back in enumerate(self._back, 1):
+            at = np.arange(start, start + n)
+            same = (at >= distance) & (group[np.maximum(at - distance, 0)] == self._n_groups)
+            back.extend(same, n)
+
+    def position(self, row: int) -> int:
+        """The position of a shown row."""
+        return row - int(self.message.values[row]) - 1
+
+    def around(self, values: Floats, before: Sequence[float], after: Sequence[float]) -> Floats:
+        """Every line's own value and those of its neighbours by the weights given."""
+        total = values.copy()
+        for distance, weight in enumerate(before, 1):
+            if distance < len(values):
+                back = self._back[distance - 1].values[distance:]
+                total[distance:] += np.float32(weight) * (values[:-distance] * back)
+        for distance, weight in enumerate(after, 1):
+            if distance < len(values):
+                back = self._back[distance - 1].values[distance:]
+                total[:-distance] += np.float32(weight) * (values[distance:] * back)
+        return total
+
+    def scatter(
+        self,
+        at: NDArray[np.int64],
+        values: Floats,
+        before: Sequence[float],
+        after: Sequence[float],
+    ) -> Floats:
+        """The same from few values at rising positions: as `around` over zeros elsewhere."""
+        total: Floats = np.zeros(self.n_lines, np.float32)
+        total[at] = values
+        for distance, weight in enumerate(before, 1):
+            there = at[: np.searchsorted(at, self.n_lines - distance)] + distance
+            back = self._back[distance - 1].values[there]
+            total[there] += np.float32(weight) * values[: len(there)] * back
+        for distance, weight in enumerate(after, 1):
+            first = np.searchsorted(at, distance)
+            back = self._back[distance - 1].values[at[first:]]
+            total[at[first:] - distance] += np.float32(weight) * values[first:] * back
+        return total
+
+
+def _parents(n_inside: Sequence[int]) -> list[int]:
+    """For every line the number of the line that encloses it most closely, or -1."""
+    parents = [-1] * len(n_inside)
+    open_lines: list[tuple[int, int]] = []
+    for at, inside in enumerate(n_inside):
+        while open_lines and open_lines[-1][1] < at:
+            open_lines.pop()
+        if open_lines:
+            parents[at] = open_lines[-1][0]
+        if inside:
+            open_lines.append((at, at + inside))
+    return parents
+
+
+def _enclosing(lengths: Sequence[int], parents: Sequence[int]) -> list[int]:
+    """For every line the summed lengths of the lines that enclose it."""
+    sums = [0] * len(lengths)
+    for at, parent in enumerate(parents):
+        if parent >= 0:
+            sums[at] = sums[parent] + lengths[parent]
+    return sums

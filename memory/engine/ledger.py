@@ -1,0 +1,79 @@
+"""What was done, counted as it happens: "how many" and "which" have no answer in any one line.
+
+Every entry keeps the order of first occurrence and the number of times. A list that does not fit
+says how many more there are: the total is always true.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from memory.engine.calls import Call
+
+Topic = Literal["searches", "changes", "reads", "runs", "failures"]
+
+_TITLES: dict[Topic, str] = {
+    "searches": "Searches made",
+    "changes": "Files changed",
+    "reads": "Files and pages read",
+    "runs": "Commands and tests run",
+    "failures": "Calls that failed",
+}
+_WORDS: dict[Topic, re.Pattern[str]] = {
+    "searches": re.compile(
+        r"search|quer(?:y|ies)|grep|looked? (?:up|for)|such|gesucht|b[uú]squeda|busc|recherch"
+        r"|ricerc|pesquis|поиск|искал|αναζητ|بحث|खोज|搜索|查询|検索", re.I),
+    "changes": re.compile(
+        r"chang|edit|modif|wr(?:ote|ite|itten)|touch|creat|updat|patch|geändert|bearbeit|cambi"
+        r"|edit|modific|измен|правк|άλλαξ|تعديل|غي|बदल|修改|改|変更|編集", re.I),
+    "reads": re.compile(
+        r"\bread|open|look(?:ed)? at|visit|fetch|view|pages?|sources?|sites?|gelesen|geöffnet"
+        r"|le[ií]|abr|lu(?:es?|s)?\b|lett|прочита|читал|διάβα|قرأ|पढ|读|看了|読", re.I),
+    "runs": re.compile(r"\brun|\bran\b|commands?|tests?|execut|ausgeführt|ejecut|запус", re.I),
+    "failures": re.compile(r"fail|error|went wrong|broke|fehl|fall[oó]|échou|erreur|ошиб|失败|失敗",
+                           re.I),
+}  # fmt: skip
+_TOPIC_OF: dict[str, Topic] = {
+    "read": "reads", "change": "changes", "run": "runs", "search": "searches",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Tally:
+    times: dict[str, int] = field(default_factory=dict)
+
+    def add(self, name: str) -> None:
+        self.times[name] = self.times.get(name, 0) + 1
+
+
+@dataclass(slots=True)
+class Ledger:
+    tallies: dict[Topic, Tally] = field(default_factory=dict)
+
+    def note(self, call: Call, *, ok: bool) -> None:
+        topic: Topic = _TOPIC_OF[call.kind] if ok or call.kind == "run" else "failures"
+        self._add(topic, call.named or call.tool)
+        if not ok and call.kind == "run":
+            self._add("failures", call.named or call.tool)
+
+    def _add(self, topic: Topic, name: str) -> None:
+        self.tallies.setdefault(topic, Tally()).add(" ".join(name.split()) or "(unnamed)")
+
+    def topics(self, question: str) -> list[Topic]:
+        """The topics that a question names, of those that hold anything."""
+        return [topic for topic in self.tallies if _WORDS[topic].search(question)]
+
+    def entry(self, topic: Topic, n_names: int | None = None) -> str:
+        """One row: the title, the total, and so many names, the newest last."""
+        times = self.tallies[topic].times
+        names = [name if count == 1 else f"{name} (x{count})" for name, count in times.items()]
+        total = sum(times.values())
+        shown = names if n_names is None else names[-n_names:] if n_names else []
+        counted = f"{total}" if total == len(names) else f"{total}, {len(names)} different"
+        more = f", +{len(names) - len(shown)} more" if len(shown) < len(names) else ""
+        return f"{_TITLES[topic]} ({counted}): {', '.join(shown)}{more}"
+
+    def size(self, topic: Topic) -> int:
+        return len(self.tallies[topic].times)

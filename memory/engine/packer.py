@@ -1,0 +1,308 @@
+"""Filling a budget with the lines that a question needs.
+
+Bands: relevant and still so; then, only to use what is left of the budget, the rest, newest first.
+Closed versions stay out, unless the question is about the past. The count is the real counter's,
+over exactly what is printed: pieces are added by what they cost alone, the whole is counted once it
+stands, and gives back its last lines should it cost more than its pieces.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from memory.engine.asking import asks_list, asks_past
+from memory.engine.frames import INTRO, NOTE, day, heading
+from memory.engine.history import History
+from memory.engine.ledger import Topic
+from memory.engine.question import ask
+from memory.engine.ranker import Ranked, rank
+from memory.engine.values import LeftOut, Packed, PackedLine, PackedMessage, Policy, Receipt
+
+MESSAGE_TOKENS = 4
+"""What a chat format adds to every message, on the safe side."""
+_ENOUGH = 500
+"""Ranked beyond the number of lines that fit even at one token each."""
+_MISSES = 40
+"""So many lines in a row that do not fit end the search for one that does."""
+_LIST_SHARE = 0.25
+"""Most of the budget that a counted list may take when the question asks for it."""
+_QUIET_SHARE = 0.01
+"""Most of it when nobody asked."""
+
+
+@dataclass(slots=True)
+class _Block:
+    """The excerpts chosen so far; `left` is what remains of the budget, on the safe side."""
+
+    left: int
+    lists: list[str] = field(default_factory=list)
+    rows: dict[int, float] = field(default_factory=dict)
+    shown: set[str] = field(default_factory=set)
+    messages: set[int] = field(default_factory=set)
+    days: set[str] = field(default_factory=set)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+class Packer:
+    def __init__(
+        self,
+        history: History,
+        question: str,
+        budget_tokens: int,
+        *,
+        now: datetime | None = None,
+        policy: Policy = "fill",
+        keep_newest: int = 0,
+    ) -> None:
+        self.history = history
+        self.plan = history.plan
+        self.question = question
+        self.budget = max(0, budget_tokens)
+        self.policy: Policy = policy
+        self.keep_newest = keep_newest
+        self.count = history.count_tokens
+        self.past = asks_past(question) and self.plan.supersede
+        self.asked = ask(history, question, now)
+
+    def pack(self, ranked: Ranked | None = None) -> Packed:
+        """`ranked` spares the ranking where one question is packed for several budgets."""
+        newest, spent = self._newest()
+        ranked = ranked or rank(self.history, self.asked, limit=_ENOUGH + self.budget)
+        block = _Block(self.budget - spent - MESSAGE_TOKENS - self.count(INTRO + "\n"))
+        self._add_lists(block)
+        self._choose(ranked, block, {number for number, _ in newest})
+        return self._emit(ranked, block, newest)
+
+    # --- The newest messages, whole --------------------------------------------------------------
+
+    def _newest(self) -> tuple[list[tuple[int, str]], int]:
+        """The newest messages that fit, oldest first, as they are printed, and what they cost."""
+        kept: list[tuple[int, str]] = []
+        spent = 0
+        for number in range(len(self.history.entries) - 1, -1, -1):
+            if len(kept) >= self.keep_newest:
+                break
+            text = self._whole(number)
+            cost = self.count(text) + MESSAGE_TOKENS
+            if text and spent + cost > self.budget:
+                break
+            if text:
+                spent += cost
+                kept.append((number, text))
+        return kept[::-1], spent
+
+    def _whole(self, number: int) -> str:
+        """A message with every line of it that is still so."""
+        history = self.history
+        entry = history.entries[number]
+        rows = range(entry.first_row, entry.first_row + len(entry.lines))
+        if any(history.closed_by.values[row] >= 0 or history.is_renewed(row) for row in rows):
+            open_rows = [row for row in rows if self.past or history.closed_by.values[row] < 0]
+            text = "\n".join(history.shown(row, past=self.past) for row in open_rows)
+        else:
+            text = entry.text.strip()
+        if text and entry.message.role == "tool":
+            return f"{heading(entry.message)}\n{text}"
+        return text
+
+    # --- Filling ---------------------------------------------------------------------------------
+
+    def _add_lists(self, block: _Block) -> None:
+        """What was done, counted: fully where the question asks, else only where it is cheap."""
+        ledger = self.history.ledger
+        if not self.plan.ledger:
+            return
+        asked = set(ledger.topics(self.question)) if asks_list(self.question) else set()
+        for topic in sorted(ledger.tallies, key=lambda topic: topic not in asked):
+            share = _LIST_SHARE if topic in asked else _QUIET_SHARE
+            allowed = min(block.left, int(share * self.budget))
+            n_names = self._fitting(topic, allowed)
+            if n_names and (topic in asked or n_names == ledger.size(topic)):
+                entry = ledger.entry(topic, n_names)
+                block.lists.append(entry)
+                block.left -= self.count(entry + "\n")
+
+    def _fitting(self, topic: Topic, allowed: int) -> int:
+        """How many names of a counted list fit, the newest first."""
+        ledger = self.history.ledger
+        fits, too_many = 0, ledger.size(topic) + 1
+        while too_many - fits > 1:
+            tried = (fits + too_many) // 2
+            if self.count(ledger.entry(topic, tried) + "\n") <= allowed:
+                fits = tried
+            else:
+                too_many = tried
+        return fits
+
+    def _choose(self, ranked: Ranked, block: _Block, taken: set[int]) -> None:
+        history = self.history
+        message_of = history.layout.message.values
+        misses = 0
+        for row, score in self._candidates(ranked):
+            if message_of[row] in taken:
+                continue
+            if history.closed_by.values[row] >= 0 and not self.past:
+                block.left_out["no longer so"] += 1
+                continue
+            bare = history.bare(row, past=self.past)
+            if self.plan.once and bare in block.shown:
+                block.left_out["shown already"] += 1
+                continue
+            cost = history.cost(row, past=self.past) + self._frame_cost(block, row)
+            if cost > block.left:
+                misses += 1
+                if misses > _MISSES or block.left < 4:
+                    break
+                continue
+            misses = 0
+            self._take(block, row, cost, score, bare)
+
+    def _candidates(self, ranked: Ranked) -> Iterator[tuple[int, float]]:
+        """Rows with their scores, best first; after them those without a score, newest first."""
+        rows = self.history.layout.rows.values
+        n_relevant = ranked.n_relevant if self.policy == "lean" else len(ranked.order)
+        for position in ranked.order[:n_relevant].tolist():
+            yield int(rows[position]), float(ranked.scores[position])
+        if self.policy == "fill":
+            for position in ranked.unranked()[::-1].tolist():
+                yield int(rows[position]), 0.0
+
+    def _frame_cost(self, block: _Block, row: int) -> int:
+        number = int(self.history.layout.message.values[row])
+        if number in block.messages:
+            return 0
+        message = self.history.entries[number].message
+        cost = self.count(heading(message) + "\n")
+        date = day(message)
+        return cost + (self.count(date + "\n") if date and date not in block.days else 0)
+
+    def _take(self, block: _Block, row: int, cost: int, score: float, bare: str) -> None:
+        number = int(self.history.layout.message.values[row])
+        block.left -= cost
+        block.rows[row] = score
+        block.shown.add(bare)
+        block.messages.add(number)
+        block.days.add(day(self.history.entries[number].message))
+
+    # --- Printing --------------------------------------------------------------------------------
+
+    def _emit(self, ranked: Ranked, block: _Block, newest: Sequence[tuple[int, str]]) -> Packed:
+        messages = self._messages(block, newest)
+        n_tokens = self._price(messages)
+        while n_tokens > self.budget and (block.rows or block.lists):
+            if block.rows:
+                block.rows.pop(next(reversed(block.rows)))
+            else:
+                block.lists.pop()
+            messages = self._messages(block, newest)
+            n_tokens = self._price(messages)
+        lines = self._packed_lines(ranked, block, newest)
+        return Packed(lines, messages, n_tokens, self._receipt(ranked, block, newest, n_tokens))
+
+    def _price(self, messages: Sequence[PackedMessage]) -> int:
+        return sum(self.count(message.content) + MESSAGE_TOKENS for message in messages)
+
+    def _messages(
+        self, block: _Block, newest: Sequence[tuple[int, str]]
+    ) -> tuple[PackedMessage, ...]:
+        content = self._print(block)
+        messages = [PackedMessage("user", content)] if content else []
+        for number, text in newest:
+            said = self.history.entries[number].message.role
+            messages.append(PackedMessage("assistant" if said == "assistant" else "user", text))
+        if newest and not content and newest[0][0] > 0:
+            note = PackedMessage("user", NOTE)
+            messages = (
+                [note, *messages] if self._price([note, *messages]) <= self.budget else messages
+            )
+        return tuple(messages)
+
+    def _print(self, block: _Block) -> str:
+        if not block.rows and not block.lists:
+            return ""
+        printed = [INTRO, *block.lists]
+        last, last_day = -1, ""
+        for row in sorted(block.rows):
+            number = int(self.history.layout.message.values[row])
+            if number != last:
+                message = self.history.entries[number].message
+                if (date := day(message)) and date != last_day:
+                    printed.append(date)
+                    last_day = date
+                printed.append(heading(message))
+                last = number
+            printed.append(self.history.shown(row, past=self.past))
+        return "\n".join(printed)
+
+    def _packed_lines(
+        self, ranked: Ranked, block: _Block, newest: Sequence[tuple[int, str]]
+    ) -> tuple[PackedLine, ...]:
+        lines = [PackedLine(None, entry, "counted list") for entry in block.lists]
+        for row in sorted(block.rows):
+            entry, number = self.history.entry_of(row)
+            lines.append(
+                PackedLine(
+                    entry.message.id,
+                    self.history.shown(row, past=self.past),
+                    self._reason(ranked, row),
+                    entry.lines[number].span,
+                    block.rows[row],
+                    ranked.parts(self.history.layout.position(row)),
+                )
+            )
+        lines += [
+            PackedLine(self.history.entries[number].message.id, text, "newest, kept whole")
+            for number, text in newest
+        ]
+        return tuple(lines)
+
+    def _reason(self, ranked: Ranked, row: int) -> str:
+        """Why a line is there, in words a person can check."""
+        matched = [term for term in self.history.matched(row, self.asked.terms) if "…" not in term]
+        if matched:
+            reason = f"has {', '.join(matched[:4])}"
+        elif ranked.words[self.history.layout.position(row)] > 0:
+            reason = "near a line with the question's words"
+        elif ranked.parts(self.history.layout.position(row)):
+            reason = "close in meaning"
+        else:
+            reason = "newest that fits"
+        times = self.history.times(row)
+        if times > 1 and self.plan.once:
+            reason += f"; shown once of {times}"
+        return f"{reason}; no longer so" if self.history.closed_by.values[row] >= 0 else reason
+
+    def _receipt(
+        self,
+        ranked: Ranked,
+        block: _Block,
+        newest: Sequence[tuple[int, str]],
+        n_tokens: int,
+    ) -> Receipt:
+        line_tokens = sum(self.history.cost(row, past=self.past) for row in block.rows)
+        line_tokens += sum(self.count(text) for _, text in newest)
+        line_tokens = min(line_tokens, n_tokens)
+        n_lines = self.history.layout.n_lines
+        n_newest = sum(len(self.history.entries[number].lines) for number, _ in newest)
+        left_out = block.left_out
+        rest = n_lines - len(block.rows) - n_newest - left_out.total()
+        reason = "not relevant" if self.policy == "lean" else "no room"
+        return Receipt(
+            budget_tokens=self.budget,
+            n_tokens=n_tokens,
+            line_tokens=line_tokens,
+            frame_tokens=n_tokens - line_tokens,
+            n_lines=n_lines,
+            n_packed=len(block.rows) + n_newest,
+            left_out=tuple(
+                LeftOut(why, n) for why, n in [*sorted(left_out.items()), (reason, rest)] if n
+            ),
+            pressure=self.history.pressure(self.budget),
+            policy=self.policy,
+            asks_past=self.past,
+            question_terms=tuple(self.asked.terms),
+            notices=(*self.history.notices, *ranked.notices),
+        )

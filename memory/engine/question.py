@@ -1,0 +1,59 @@
+"""The live question as it is searched for: its terms, and those of the turn it leans on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from memory.engine.asking import leans_on_talk
+from memory.engine.dates import find_dates
+from memory.engine.history import History
+
+_INFORMATIVE_IDF = 1.5
+_LAST_CHARS = 600
+_FEW_WORDS = 6
+_LONGEST_DAYS = 31
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`terms` with their weights; `text` is what is encoded."""
+
+    text: str
+    terms: Mapping[str, float]
+
+
+def ask(history: History, question: str, now: datetime | None = None) -> Asked:
+    """A question that cannot stand alone ("where does she live?", "the second one") is searched
+    for together with the turn before it, which counts less. "Yesterday" is searched for by its
+    date, where it is known when the question is asked."""
+    terms: dict[str, float] = dict(Counter(history.terms(question)))
+    terms |= dict.fromkeys(_days(question, now), 1.0)
+    points = len(question.split()) <= _FEW_WORDS and leans_on_talk(question)
+    if not history.plan.follow_up or not (points or _says_nothing(history, terms)):
+        return Asked(question, terms)
+    before = " ".join(history.last_talk())[-_LAST_CHARS:]
+    for term in set(history.terms(before)) - set(terms):
+        terms[term] = history.plan.follow_up
+    return Asked(f"{before} {question}" if before else question, terms)
+
+
+def _days(question: str, now: datetime | None) -> list[str]:
+    """The days that a question speaks of, as messages carry them; of a year only its number."""
+    days = []
+    for dated in find_dates(question, now):
+        length = (dated.when.end - dated.when.start).days
+        if length > _LONGEST_DAYS:
+            days.append(f"{dated.when.start.year:04}")
+        else:
+            days += [str(dated.when.start + timedelta(days=n)) for n in range(length + 1)]
+    return days
+
+
+def _says_nothing(history: History, terms: Mapping[str, float]) -> bool:
+    """Whether no term of the question tells one line of the history from another. A term that the
+    history has not may say what its lines say in other words."""
+    index = history.index
+    return all(index.has(term) and index.idf(term) < _INFORMATIVE_IDF for term in terms)

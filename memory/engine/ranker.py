@@ -1,0 +1,163 @@
+"""The order in which a question needs the lines of a history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.engine.errors import EmbedderFailed
+from memory.engine.history import History
+from memory.engine.index import Floats
+from memory.engine.ports import Embedding
+from memory.engine.question import Asked
+from memory.engine.ranking import fuse, order
+from memory.engine.vectors import token_weights
+from memory.engine.words import word_scores
+
+Positions = NDArray[np.int64]
+_ENOUGH_TO_COMPARE = 10
+LEAN_SHARE = 0.25
+LEAN_CLOSEST = 60
+
+
+@dataclass(slots=True)
+class Ranked:
+    """Positions of shown lines, best first, and the rankings whose reciprocal ranks are summed."""
+
+    order: Positions
+    scores: Floats
+    rankings: dict[str, Positions]
+    words: Floats
+    _places: dict[str, Positions] = field(default_factory=dict)
+    rrf_k: int = 60
+    notices: list[str] = field(default_factory=list)
+
+    def unranked(self) -> Positions:
+        """The positions that no ranking holds, in order."""
+        without = np.ones(len(self.scores), np.bool_)
+        without[self.order] = False
+        return np.flatnonzero(without)
+
+    @property
+    def n_relevant(self) -> int:
+        """How many of the order are relevant: of the words at least a share of what the best line
+        has, or among the closest in meaning."""
+        if not len(self.order):
+            return 0
+        relevant = self.words >= LEAN_SHARE * max(float(self.words.max()), 1e-9)
+        if "meaning" in self.rankings:
+            relevant[self.rankings["meaning"][:LEAN_CLOSEST]] = True
+        found = np.flatnonzero(relevant[self.order])
+        return int(found[-1]) + 1 if len(found) else 0
+
+    def parts(self, position: int) -> dict[str, float]:
+        """What each ranking adds to a line's score."""
+        if len(self.rankings) == 1:
+            score = float(self.words[position])
+            return {"words": score} if score > 0 else {}
+        parts = {}
+        for name, ranking in self.rankings.items():
+            if name not in self._places:
+                self._places[name] = np.zeros(len(self.words), np.int64)
+                self._places[name][ranking] = np.arange(1, len(ranking) + 1)
+            place = int(self._places[name][position])
+            if place:
+                parts[name] = 1.0 / (self.rrf_k + place)
+        return parts
+
+
+def rank(history: History, question: Asked, *, limit: int | None = None) -> Ranked:
+    """All lines in order; with a `limit` at least so many, where no more can be wanted."""
+    terms = question.terms
+    n = history.layout.n_lines
+    words = _words(history, terms)
+    rankings = {"words": order(words, history.plan.ranked if history.vectors else limit)}
+    embedder = history.embedder
+    if history.vectors is None or not n or not embedder or not embedder.knows(question.text):
+        return Ranked(rankings["words"], words, rankings, words)
+    try:
+        asked = embedder.encode_question(question.text)
+    except EmbedderFailed as error:
+        return Ranked(rankings["words"], words, rankings, words, notices=[str(error)])
+    rankings["meaning"] = _meaning(history, asked, list(terms), rankings["words"])
+    fused = fuse(rankings, n, rrf_k=history.plan.rrf_k)
+    return Ranked(order(fused), fused, rankings, words, rrf_k=history.plan.rrf_k)
+
+
+def _words(history: History, terms: Mapping[str, float]) -> Floats:
+    layout = history.layout
+    scores = word_scores(history.index, layout, terms, history.plan)
+    named = _named(history, list(terms))
+    if len(scores) and layout.has_output:
+        scores[layout.by_user.values] += np.float32(history.plan.said) * scores.max()
+    if len(scores):
+        scores[named & (scores > 0)] += np.float32(history.plan.named_speaker) * scores.max()
+    return scores
+
+
+def _named(history: History, terms: Sequence[str]) -> NDArray[np.bool_]:
+    """The lines of the speakers whom a question names."""
+    named: NDArray[np.bool_] = np.isin(history.layout.speaker.values, history.named_speakers(terms))
+    return named
+
+
+def _meaning(
+    history: History, asked: Embedding, terms: Sequence[str], by_words: Positions
+) -> Positions:
+    plan, layout, vectors = history.plan, history.layout, history.vectors
+    assert vectors is not None
+    similar = vectors.similarities(layout.rows.values, asked)
+    spoken = layout.is_talk.values
+    if min(np.count_nonzero(spoken), np.count_nonzero(~spoken)) >= _ENOUGH_TO_COMPARE:
+        for kind in (spoken, ~spoken):
+            similar[kind] = _standard(similar[kind])
+    by_meaning = order(similar - similar.min() + 1, plan.ranked)
+    if not plan.late:
+        return by_meaning
+    rankings = {"words": by_words, "meaning": by_meaning}
+    best = order(fuse(rankings, layout.n_lines, rrf_k=plan.rrf_k), plan.late)
+    return _late(history, asked, terms, best, by_meaning)
+
+
+def _standard(values: Floats) -> Floats:
+    """Values by their distance from the mean in standard deviations: talk and tool output lie
+    differently close to any question, and are ranked together by how much they stand out."""
+    standard: Floats = (values - values.mean()) / max(float(values.std()), 1e-6)
+    return standard
+
+
+def _late(
+    history: History,
+    asked: Embedding,
+    terms: Sequence[str],
+    candidates: Positions,
+    by_meaning: Positions,
+) -> Positions:
+    """The order of meaning, where the candidates that have token vectors share out the places
+    they hold among themselves by late interaction."""
+    vectors, rows = history.vectors, history.layout.rows.values
+    assert vectors is not None
+    missing = candidates[~np.isin(candidates, by_meaning)]
+    ranked = np.concatenate([by_meaning, missing])
+    among = np.isin(ranked, candidates)
+    held = among & np.array([row in vectors.tokens for row in rows[ranked].tolist()], np.bool_)
+    if not held.any():
+        return by_meaning
+    chosen = ranked[held]
+    weights = token_weights(asked, _idf_of(history, asked.words))
+    scores = vectors.late(rows[chosen].tolist(), asked, weights)
+    scores += np.float32(history.plan.named_similar) * _named(history, terms)[chosen]
+    ranked[held] = chosen[np.argsort(-scores, kind="stable")]
+    return ranked
+
+
+def _idf_of(history: History, words: Sequence[str]) -> dict[str, float]:
+    weights = {}
+    for word in set(words):
+        known = [history.index.idf(term) for term in history.terms(word) if history.index.has(term)]
+        if known:
+            weights[word] = max(known)
+    return weights

@@ -1,0 +1,95 @@
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory.engine import History
+from memory.engine.index import K1, B, idf
+from memory.engine.plan import Plan
+from memory.engine.terms import terms_of, word_terms
+from memory.engine.words import word_scores
+from tests.core.memory.builders import said, tool
+
+WORDS = st.lists(st.sampled_from(["alpha", "beta", "gamma", "  delta", "\n"]), max_size=14)
+TALK = st.lists(
+    st.tuples(st.sampled_from(["user", "tool"]), WORDS.map(" ".join)), min_size=1, max_size=8
+)
+
+
+def naive(history, terms, plan):
+    """Every term of every line counted one by one, with the plan's weights."""
+    lines = [(entry, number) for entry in history.entries for number in range(len(entry.lines))]
+    own = [terms_of(entry.line_text(number)) for entry, number in lines]
+    group = history.layout._group.values
+
+    def around(count, at):
+        total = float(count(at))
+        for sign, weights in ((-1, plan.before), (1, plan.after)):
+            for distance, weight in enumerate(weights, 1):
+                other = at + sign * distance
+                if 0 <= other < len(lines) and group[other] == group[at]:
+                    total += weight * count(other)
+        return total
+
+    def above(at):
+        entry, number = lines[at]
+        return [
+            at - number + other
+            for other, line in enumerate(entry.lines[:number])
+            if other < number <= other + line.n_inside
+        ]
+
+    length = [
+        around(lambda n: len(own[n]), at) + plan.enclosing * sum(len(own[n]) for n in above(at))
+        + plan.heading * float(history.layout.heading_length.values[at])
+        for at in range(len(lines))
+    ]  # fmt: skip
+    scores = np.zeros(len(lines))
+    for term, weight in terms.items():
+        tf = [
+            around(lambda n, t=term: own[n].count(t), at)
+            + plan.enclosing * sum(own[n].count(term) for n in above(at))
+            for at in range(len(lines))
+        ]
+        df = sum(count > 0 for count in tf)
+        for at, count in enumerate(tf):
+            norm = K1 * (1 - B + B * length[at] / (sum(length) / len(length) or 1.0))
+            scores[at] += weight * idf(len(lines), df) * count / (count + norm) if count else 0
+    return scores
+
+
+@settings(max_examples=40, deadline=None)
+@given(TALK)
+def test_scores_are_those_of_the_formula_over_the_surroundings(talk):
+    history = History(
+        [said(text) if role == "user" else tool(text, "x", "y") for role, text in talk]
+    )
+    plan = Plan()
+    terms = {"alpha": 1.0, "beta": 0.5, "delta": 1.0}
+    fast = word_scores(history.index, history.layout, terms, plan)
+    assert np.allclose(fast, naive(history, terms, plan), atol=1e-4)
+
+
+def test_identifiers_count_whole_and_in_parts():
+    assert set(word_terms("MAX_CACHE_SIZE")) == {"max_cache_size", "max", "cach", "size"}
+    assert set(word_terms("getHTTPResponse")) >= {"gethttpresponse", "get", "http"}
+    assert "src/app.py" in word_terms("src/app.py")
+    assert {"v2.0.1", "2"} <= set(word_terms("v2.0.1"))
+
+
+def test_small_and_odd_words_are_terms():
+    assert {"c++", "3pm", "5", "c#"} <= set(terms_of("C++ at 3pm, 5 times, not C#"))
+    assert terms_of("Ana's") == terms_of("ana")
+
+
+def test_case_width_and_accents_do_not_part_words():
+    assert terms_of("CAFÉ") == terms_of("cafe") == terms_of("ｃａｆｅ")
+    assert terms_of("كِتَاب") == terms_of("كتاب")
+
+
+def test_the_beginning_of_a_word_outlives_its_inflection():
+    assert set(terms_of("Versicherungen")) & set(terms_of("Versicherung"))
+    assert set(terms_of("собирается")) & set(terms_of("собираются"))
+
+
+def test_scripts_without_spaces_share_pairs_of_characters():
+    assert set(terms_of("妹は長崎に住んでいます")) & set(terms_of("妹はどこ"))
