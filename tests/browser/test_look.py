@@ -80,10 +80,11 @@ def test_the_page_stays_where_one_reads_while_the_answer_grows(open_chat, model)
     assert chat.page.evaluate(top) == before
     chat.page.mouse.move(700, 300)
     chat.page.mouse.wheel(0, 100_000)
-    chat.page.wait_for_function("scrollY > 500")
+    at_end = "scrollY > 500 && scrollY + innerHeight >= document.body.scrollHeight - 2"
+    chat.page.wait_for_function(at_end)
     grew.set()
     chat.wait_for()
-    assert chat.page.evaluate("scrollY + innerHeight >= document.body.scrollHeight - 41")
+    chat.page.wait_for_function("scrollY + innerHeight >= document.body.scrollHeight - 41")
 
 
 @pytest.mark.parametrize("path", ["/c/999999/", "/nowhere"])

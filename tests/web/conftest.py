@@ -73,7 +73,8 @@ def model(settings: Any) -> Iterator[Callable[..., ModelServer]]:
 
 
 @pytest.fixture
-async def _services_closed() -> AsyncIterator[None]:
+async def _services_closed(model: Any) -> AsyncIterator[None]:
+    """Runs end and connections close before the model's server does, which is why it is named."""
     yield
     from chat.runs import manager
     from chat.wiring import close_services
