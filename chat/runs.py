@@ -94,9 +94,11 @@ class RunManager:
         """Ends every run of this process as interrupted, with the text that it has."""
         tasks = [running.task for running in self._running.values()]
         tasks += [self._watcher] if self._watcher else []
-        for task in tasks:
+        # One that has ended may belong to an event loop that has ended with it.
+        going = [task for task in tasks if not task.done()]
+        for task in going:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*going, return_exceptions=True)
         self._watcher = None
         await hub.settle()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from io import StringIO
 from typing import Any
@@ -14,6 +15,7 @@ from chat import checks
 from chat.accounts.links import the_owner
 from chat.library import ensure_sample_library
 from chat.models import Conversation, LibraryDocument, Run, User
+from chat.runs import manager
 from tests.servers.model_script import call, fail, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -73,6 +75,12 @@ def test_the_answer_and_then_the_numbered_sources_are_printed(model: Any) -> Non
     assert "Ice floats [1]." in told
     assert told.index("Ice floats") < told.index("[1] ") < told.index("/library/")
     assert f"--conversation {Conversation.objects.get().pk}" in told
+
+
+def test_what_a_command_leaves_behind_does_not_hinder_a_later_end(model: Any) -> None:
+    model([say("Fine.")])
+    ask("Why?")
+    asyncio.run(manager.shutdown())
 
 
 def test_a_question_goes_on_in_a_conversation(model: Any) -> None:
