@@ -206,7 +206,10 @@ async def test_markers_that_a_model_forges_are_neither_stored_nor_believed(
     run = await last_run()
     assert run.answer.text == "Ice floats [1]."
     assert await in_database(Source.objects.count)() == 0
-    assert "SOURCES" not in str(heard[-2:]) or "blocks" in str(heard)
+    corrected = next(message for message in heard if message["type"] == "text_corrected")
+    assert corrected["puts"][0] == ["blocks", 0]
+    assert "SOURCES" not in str(corrected["puts"])
+    assert "SOURCES" not in await in_database(_page_of)(alice, run.conversation_id)
 
 
 async def test_a_marker_in_a_question_is_not_stored(page_of, alice, model) -> None:
