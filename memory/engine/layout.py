@@ -9,15 +9,52 @@ columns that grow, so that the ranking treats all lines at once and nothing is g
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory.engine.columns import Column
 from memory.engine.index import Floats
+from memory.engine.plan import Plan
 
 FARTHEST = 4
 """The greatest distance at which lines are neighbours."""
+
+
+@dataclass(slots=True)
+class LengthSums:
+    """Running totals of the lengths of all lines and of what surrounds them. Whole numbers: they
+    come out the same in whatever pieces they were added. `tail`: the last lengths of the group."""
+
+    own: int = 0
+    heading: int = 0
+    enclosing: int = 0
+    before: list[int] = field(default_factory=lambda: [0] * FARTHEST)
+    after: list[int] = field(default_factory=lambda: [0] * FARTHEST)
+    tail: list[int] = field(default_factory=list)
+
+    def add(
+        self, lengths: Sequence[int], heading: int, enclosing: Sequence[int], *, joins: bool
+    ) -> None:
+        tail = self.tail if joins else []
+        held = [*tail, *lengths]
+        for distance in range(1, FARTHEST + 1):
+            first = max(len(tail), distance)
+            later = held[first:]
+            self.after[distance - 1] += sum(later)
+            self.before[distance - 1] += sum(held[first - distance :][: len(later)])
+        self.own += sum(lengths)
+        self.heading += heading * len(lengths)
+        self.enclosing += sum(enclosing)
+        self.tail = held[-FARTHEST:]
+
+    def average(self, plan: Plan, n_lines: int) -> float:
+        """The mean length of a line with its surroundings, by the weights of the plan."""
+        total = self.own + plan.enclosing * self.enclosing + plan.heading * self.heading
+        total += sum(w * length for w, length in zip(plan.before, self.before, strict=False))
+        total += sum(w * length for w, length in zip(plan.after, self.after, strict=False))
+        return total / max(n_lines, 1)
 
 
 class Layout:
@@ -37,6 +74,7 @@ class Layout:
         self.heading_length = Column(np.float32)
         self.enclosing_length = Column(np.float32)
         self.has_output = False
+        self.sums = LengthSums()
         self._group = Column(np.int32)
         self._n_groups = 0
         # 1 where the line so far back is a neighbour, by distance.
@@ -78,7 +116,9 @@ class Layout:
         self.by_user.extend(by_user, n)
         self.length.extend(lengths, n)
         self.heading_length.extend(heading_length, n)
-        self.enclosing_length.extend(_enclosing(lengths, parents), n)
+        enclosing = _enclosing(lengths, parents)
+        self.enclosing_length.extend(enclosing, n)
+        self.sums.add(lengths, heading_length, enclosing, joins=joins_group)
         self.has_output = self.has_output or not is_talk
         self._extend_groups(start, n)
 
