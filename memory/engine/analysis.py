@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory.engine.calls import Call, read_call, record
-from memory.engine.dates import Dated, find_dates
-from memory.engine.frames import heading_words
+from memory.engine.dates import Dated, annotate, find_dates
+from memory.engine.frames import heading_words, show_line
 from memory.engine.lines import Line, split_lines
 from memory.engine.markup import code_spans
 from memory.engine.sanitizer import sanitize
@@ -34,6 +35,17 @@ class Analysed:
         """A line without the number that a tool printed before it."""
         line = self.lines[number]
         return self.text[line.body : line.span.end]
+
+    def shown(self, number: int) -> str:
+        """A line as it is printed while it is still so."""
+        line = self.lines[number]
+        body = line.body - line.span.start
+        return show_written(self.line_text(number), body, self.dates.get(number, ()))
+
+
+def show_written(text: str, body: int, dates: Sequence[Dated]) -> str:
+    """A line as it was written, with its dates where it speaks of some."""
+    return annotate(text, dates).strip() if dates else show_line(text, body)
 
 
 def clean_text_of(message: Message) -> tuple[str, Call | None]:

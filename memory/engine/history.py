@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
-from numpy.typing import NDArray
 
-from memory.engine.analysis import Analysed, analyse
+from memory.engine.analysis import Analysed, analyse, show_written
 from memory.engine.calls import Call
 from memory.engine.columns import Column
-from memory.engine.dates import Dated, annotate
+from memory.engine.dates import Dated
 from memory.engine.errors import EmbedderFailed
 from memory.engine.facts import Facts
+from memory.engine.fetching import AtHand
 from memory.engine.frames import GONE, show_line
 from memory.engine.index import LineIndex
 from memory.engine.layout import Layout
@@ -51,7 +51,7 @@ class Entry:
         return self.text[span.start : span.end]
 
 
-class History:
+class History(AtHand):
     """Messages in order, indexed as they come. `pack` chooses what of them a model should see."""
 
     def __init__(
@@ -228,9 +228,10 @@ class History:
         renewed = self._texts.get(row)
         if renewed is not None and not past:
             return renewed
-        if row in self._dates:
-            return annotate(entry.line_text(number), self._dates[row]).strip()
-        shown = show_line(entry.line_text(number), line.body - line.span.start)
+        dates = self._dates.get(row, ())
+        shown = show_written(entry.line_text(number), line.body - line.span.start, dates)
+        if dates:
+            return shown
         told = shown.startswith("- ")
         gone = past and not told and (renewed is not None or self.closed_by.values[row] >= 0)
         return f"{shown}{GONE}" if gone else shown
@@ -259,14 +260,6 @@ class History:
 
     def n_lines_of(self, number: int) -> int:
         return len(self.entries[number].lines)
-
-    def read_ahead(self, rows: NDArray[np.int64], left: int) -> int:
-        """How many of these rows, best first, are at hand. A history that lies elsewhere fetches
-        as many as a budget of `left` tokens may want; at least one."""
-        return len(rows)
-
-    def before_reasons(self, rows: Sequence[int]) -> None:
-        """Called once, with all packed rows, before `matched` and `times` of them."""
 
     def last_talk(self) -> list[str]:
         """The last question and what was answered to it, in order."""

@@ -109,14 +109,13 @@ class Layout:
         ends = [first + 1 + n, *(first + 2 + at + inside for at, inside in enumerate(n_inside))]
         self.inside_end.extend(ends, n + 1)
         start = self.n_lines
-        parents = _parents(n_inside)
         self.rows.extend(np.arange(first + 1, first + 1 + n), n)
         self.speaker.extend(speaker, n)
         self.is_talk.extend(is_talk, n)
         self.by_user.extend(by_user, n)
         self.length.extend(lengths, n)
         self.heading_length.extend(heading_length, n)
-        enclosing = _enclosing(lengths, parents)
+        enclosing = enclosing_lengths(lengths, n_inside)
         self.enclosing_length.extend(enclosing, n)
         self.sums.add(lengths, heading_length, enclosing, joins=joins_group)
         self.has_output = self.has_output or not is_talk
@@ -182,10 +181,10 @@ def _parents(n_inside: Sequence[int]) -> list[int]:
     return parents
 
 
-def _enclosing(lengths: Sequence[int], parents: Sequence[int]) -> list[int]:
+def enclosing_lengths(lengths: Sequence[int], n_inside: Sequence[int]) -> list[int]:
     """For every line the summed lengths of the lines that enclose it."""
     sums = [0] * len(lengths)
-    for at, parent in enumerate(parents):
+    for at, parent in enumerate(_parents(n_inside)):
         if parent >= 0:
             sums[at] = sums[parent] + lengths[parent]
     return sums

@@ -40,6 +40,18 @@ _TOPIC_OF: dict[str, Topic] = {
 }  # fmt: skip
 
 
+def topics_of(call: Call, *, ok: bool) -> list[Topic]:
+    """What a call counts as. A command that failed was run all the same."""
+    if ok:
+        return [_TOPIC_OF[call.kind]]
+    return ["runs", "failures"] if call.kind == "run" else ["failures"]
+
+
+def name_of(call: Call) -> str:
+    """Under which name a call is listed."""
+    return " ".join((call.named or call.tool).split()) or "(unnamed)"
+
+
 @dataclass(slots=True)
 class Tally:
     times: dict[str, int] = field(default_factory=dict)
@@ -53,13 +65,9 @@ class Ledger:
     tallies: dict[Topic, Tally] = field(default_factory=dict)
 
     def note(self, call: Call, *, ok: bool) -> None:
-        topic: Topic = _TOPIC_OF[call.kind] if ok or call.kind == "run" else "failures"
-        self._add(topic, call.named or call.tool)
-        if not ok and call.kind == "run":
-            self._add("failures", call.named or call.tool)
-
-    def _add(self, topic: Topic, name: str) -> None:
-        self.tallies.setdefault(topic, Tally()).add(" ".join(name.split()) or "(unnamed)")
+        name = name_of(call)
+        for topic in topics_of(call, ok=ok):
+            self.tallies.setdefault(topic, Tally()).add(name)
 
     def topics(self, question: str) -> list[Topic]:
         """The topics that a question names, of those that hold anything."""

@@ -13,12 +13,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+import numpy as np
+
 from memory.engine.asking import asks_list, asks_past
 from memory.engine.frames import INTRO, NOTE, day, heading
 from memory.engine.history import History
 from memory.engine.ledger import Topic
 from memory.engine.question import ask
-from memory.engine.ranker import Positions, Ranked, rank
+from memory.engine.ranker import Ranked, rank
 from memory.engine.values import (
     LeftOut,
     Message,
@@ -97,7 +99,9 @@ class Packer:
         """The newest messages that fit, oldest first, as they are printed, and what they cost."""
         kept: list[tuple[int, str]] = []
         spent = 0
-        for number in range(len(self.history.entries) - 1, -1, -1):
+        n = len(self.history.entries)
+        self.history.read_entries(range(max(0, n - self.keep_newest), n))
+        for number in range(n - 1, -1, -1):
             if len(kept) >= self.keep_newest:
                 break
             text = self._whole(number)
@@ -178,19 +182,15 @@ class Packer:
     def _candidates(self, ranked: Ranked, block: _Block) -> Iterator[tuple[int, float]]:
         """Rows with their scores, best first; after them those without a score, newest first."""
         n_relevant = ranked.n_relevant if self.policy == "lean" else len(ranked.order)
-        yield from self._at_hand(ranked, ranked.order[:n_relevant], block)
+        positions = ranked.order[:n_relevant]
         if self.policy == "fill":
-            yield from self._at_hand(ranked, ranked.unranked()[::-1], block)
-
-    def _at_hand(
-        self, ranked: Ranked, positions: Positions, block: _Block
-    ) -> Iterator[tuple[int, float]]:
-        rows = self.history.layout.rows.values
-        while len(positions):
-            n = self.history.read_ahead(rows[positions], block.left)
-            for position in positions[:n].tolist():
-                yield int(rows[position]), float(ranked.scores[position])
-            positions = positions[n:]
+            positions = np.concatenate([positions, ranked.unranked()[::-1]])
+        rows = self.history.layout.rows.values[positions]
+        while len(rows):
+            n = self.history.read_ahead(rows, block.left)
+            scores = ranked.scores[positions[:n]].tolist()
+            yield from zip(rows[:n].tolist(), scores, strict=True)
+            rows, positions = rows[n:], positions[n:]
 
     def _frame_cost(self, block: _Block, row: int) -> int:
         number = int(self.history.layout.message.values[row])
