@@ -129,6 +129,14 @@ class Layout:
             same = (at >= distance) & (group[np.maximum(at - distance, 0)] == self._n_groups)
             back.extend(same, n)
 
+    def set_groups(self, group: NDArray[np.int64]) -> None:
+        """Say of all lines at once which are neighbours: those of one group."""
+        self._group = Column.of(group.astype(np.int32))
+        for distance, _ in enumerate(self._back, 1):
+            back = np.zeros(len(group), np.float32)
+            back[distance:] = group[distance:] == group[: max(0, len(group) - distance)]
+            self._back[distance - 1] = Column.of(back)
+
     def position(self, row: int) -> int:
         """The position of a shown row."""
         return row - int(self.message.values[row]) - 1

@@ -14,6 +14,11 @@ from memory.engine.calls import Call
 
 Topic = Literal["searches", "changes", "reads", "runs", "failures"]
 
+LIST_SHARE = 0.25
+"""Most of the budget that a counted list may take when the question asks for it."""
+QUIET_SHARE = 0.01
+"""Most of it when nobody asked."""
+
 _TITLES: dict[Topic, str] = {
     "searches": "Searches made",
     "changes": "Files changed",
@@ -77,11 +82,14 @@ class Ledger:
         """One row: the title, the total, and so many names, the newest last."""
         times = self.tallies[topic].times
         names = [name if count == 1 else f"{name} (x{count})" for name, count in times.items()]
-        total = sum(times.values())
+        total, size = self.total(topic), self.size(topic)
         shown = names if n_names is None else names[-n_names:] if n_names else []
-        counted = f"{total}" if total == len(names) else f"{total}, {len(names)} different"
-        more = f", +{len(names) - len(shown)} more" if len(shown) < len(names) else ""
+        counted = f"{total}" if total == size else f"{total}, {size} different"
+        more = f", +{size - len(shown)} more" if len(shown) < size else ""
         return f"{_TITLES[topic]} ({counted}): {', '.join(shown)}{more}"
+
+    def total(self, topic: Topic) -> int:
+        return sum(self.tallies[topic].times.values())
 
     def size(self, topic: Topic) -> int:
         return len(self.tallies[topic].times)

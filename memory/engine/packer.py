@@ -18,7 +18,7 @@ import numpy as np
 from memory.engine.asking import asks_list, asks_past
 from memory.engine.frames import INTRO, NOTE, day, heading
 from memory.engine.history import History
-from memory.engine.ledger import Topic
+from memory.engine.ledger import LIST_SHARE, QUIET_SHARE, Topic
 from memory.engine.question import ask
 from memory.engine.ranker import Ranked, rank
 from memory.engine.values import (
@@ -38,10 +38,6 @@ _ENOUGH = 500
 """Ranked beyond the number of lines that fit even at one token each."""
 _MISSES = 40
 """So many lines in a row that do not fit end the search for one that does."""
-_LIST_SHARE = 0.25
-"""Most of the budget that a counted list may take when the question asks for it."""
-_QUIET_SHARE = 0.01
-"""Most of it when nobody asked."""
 
 
 @dataclass(slots=True)
@@ -136,7 +132,7 @@ class Packer:
             return
         asked = set(ledger.topics(self.question)) if asks_list(self.question) else set()
         for topic in sorted(ledger.tallies, key=lambda topic: topic not in asked):
-            share = _LIST_SHARE if topic in asked else _QUIET_SHARE
+            share = LIST_SHARE if topic in asked else QUIET_SHARE
             allowed = min(block.left, int(share * self.budget))
             n_names = self._fitting(topic, allowed)
             if n_names and (topic in asked or n_names == ledger.size(topic)):
