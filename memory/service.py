@@ -15,6 +15,7 @@ from memory.engine.tokens import estimate_tokens
 from memory.engine.values import Message as HistoryMessage
 from memory.engine.values import Packed
 from memory.gate import Said
+from memory.handing_over import remember_later
 from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
@@ -48,6 +49,8 @@ __all__ = [
     "read_messages_with",
     "recall",
     "remember",
+    "remember_later",
+    "remember_pending",
     "sanitize",
     "start_texts",
     "wish_to_remember",
@@ -150,6 +153,11 @@ def remember(message_id: int) -> None:
     """Index a message with all that stands before it on its path. In any order, and again at will:
     what is indexed already, gone, or still being written is passed over."""
     recalling.remember(_readers[0], message_id)
+
+
+def remember_pending(*, limit: int) -> int:
+    """Index final messages that no task has indexed, oldest first; says how many it found."""
+    return recalling.remember_pending(_readers[0], limit)
 
 
 def recall(

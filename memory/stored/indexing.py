@@ -44,9 +44,9 @@ def index_path(
 ) -> Mark | None:
     """Index what is missing up to the head. Returns the mark of the last message that is indexed:
     the head's, unless something on the way is still being written. Raises NotTheirs."""
-    path = reader.path(conversation_id, head_id)
-    if not path:
+    if not any(_belongs(one, owner_id, conversation_id) for one in reader.read([head_id])):
         raise NotTheirs(head_id)
+    path = reader.path(conversation_id, head_id)
     _drop_older_version(conversation_id)
     at = _first_missing(path)
     while at < len(path):
@@ -58,7 +58,16 @@ def index_path(
         at += len(messages)
         if len(messages) < len(wanted):
             break
-    return mark_of(owner_id, conversation_id, path[at - 1]) if at else None
+    if not at:
+        return None
+    mark = mark_of(owner_id, conversation_id, path[at - 1])
+    if mark is None:
+        raise StaleIndex(conversation_id)
+    return mark
+
+
+def _belongs(one: ReadMessage, owner_id: int, conversation_id: int) -> bool:
+    return (one.owner_id, one.conversation_id) == (owner_id, conversation_id)
 
 
 def _drop_older_version(conversation_id: int) -> None:
@@ -86,8 +95,8 @@ def _final(
     messages = []
     for pk in ids:
         one = read.get(pk)
-        if one is None or (one.owner_id, one.conversation_id) != (owner_id, conversation_id):
-            raise NotTheirs(pk)
+        if one is None or not _belongs(one, owner_id, conversation_id):
+            raise StaleIndex(conversation_id)
         if not one.is_final:
             break
         messages.append(one)

@@ -56,6 +56,15 @@ def remember(reader: MessageReader, message_id: int) -> None:
             index_path(reader, one.owner_id, one.conversation_id, one.pk)
 
 
+def remember_pending(reader: MessageReader, limit: int) -> int:
+    """Index messages that are not, at most so many; says how many were waiting."""
+    pending = reader.pending(Mark.objects.values("message_id"), limit)
+    for message_id in pending:
+        if not Mark.objects.filter(pk=message_id).exists():
+            remember(reader, message_id)
+    return len(pending)
+
+
 def open_history(
     reader: MessageReader,
     mark: Mark | None,
