@@ -6,3 +6,7 @@ class ChatConfig(AppConfig):
 
     def ready(self) -> None:
         from chat import checks  # noqa: F401
+        from chat.memory_reader import StoredMessages
+        from memory.service import read_messages_with
+
+        read_messages_with(StoredMessages())

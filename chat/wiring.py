@@ -39,7 +39,7 @@ from chat.providers.search.searxng import SearxngProvider
 from chat.providers.search.service import search_client
 from chat.providers.search.tavily import TavilyProvider
 from chat.providers.search.wikipedia import WikipediaProvider
-from chat.recall import NewestMessages
+from chat.recall import ConversationRecall, WindowRule
 from chat.remembering import RunMemory, notes_at_start
 from memory.service import count_tokens
 
@@ -64,7 +64,7 @@ class Prepared:
 
     turn: Turn
     means: Means
-    recall: NewestMessages
+    recall: ConversationRecall
 
     def receipt(self) -> Mapping[str, Any]:
         return self.recall.receipt
@@ -75,7 +75,8 @@ async def prepare_run(run: Run) -> Prepared:
     sources: Sequence[Source] = ()
     if run.continues:
         answer, sources = await in_database(store.cut_answer)(run)
-    recall = NewestMessages(run, max_messages=settings.LUMINA_HISTORY_MESSAGES)
+    clock = ZoneClock(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE))
+    recall = ConversationRecall(run, window_rule(), clock.now())
     turn = Turn(
         question=run.question.text,
         history_budget_tokens=_history_budget(run.question.text),
@@ -87,7 +88,7 @@ async def prepare_run(run: Run) -> Prepared:
         model=await services().model(),
         toolbox=services().toolbox(run),
         recall=recall,
-        clock=ZoneClock(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE)),
+        clock=clock,
         limits=Limits(
             max_steps=settings.LUMINA_MAX_STEPS,
             max_tokens=settings.LUMINA_MAX_TOKENS,
@@ -105,9 +106,13 @@ def _remembered(run: Run) -> Remembered:
     return Remembered(
         start=start,
         skills=skills,
-        window_messages=settings.LUMINA_HISTORY_MESSAGES,
-        window_tokens=_history_budget(""),
+        window_messages=settings.LUMINA_WINDOW_MESSAGES,
+        window_tokens=int(settings.LUMINA_WINDOW_SHARE * _history_budget("")),
     )
+
+
+def window_rule() -> WindowRule:
+    return WindowRule(newest=settings.LUMINA_WINDOW_MESSAGES, share=settings.LUMINA_WINDOW_SHARE)
 
 
 def _history_budget(question: str) -> int:

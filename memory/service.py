@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from memory import store
 from memory.engine.files import FileRefused, label_of, normal_path
+from memory.engine.history import History
 from memory.engine.opening import Opened, StoredFile, always_read, matching_skills, opened
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.tokens import estimate_tokens
+from memory.engine.values import Message as HistoryMessage
+from memory.engine.values import Packed
 from memory.gate import Said
 from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
+from memory.ports import MessageReader, ReadMessage
 
 __all__ = [
     "FileRefused",
+    "HistoryMessage",
     "ListedFile",
     "Opened",
     "Outcome",
+    "ReadMessage",
     "Said",
     "Sanitized",
     "StartTexts",
@@ -49,6 +56,38 @@ def clean_text(text: str, *, author: Author = "assistant") -> str:
 def count_tokens(text: str) -> int:
     """About how many tokens a model counts for this text; an estimate on the safe side."""
     return estimate_tokens(text)
+
+
+# --- The conversation -----------------------------------------------------------------------------
+
+_readers: list[MessageReader] = []
+
+
+def read_messages_with(reader: MessageReader) -> None:
+    """Where memory reads messages: told once, when the applications are ready."""
+    _readers[:] = [reader]
+
+
+def recall(
+    owner_id: int,
+    conversation_id: int,
+    head_id: int | None,
+    question: str,
+    budget_tokens: int,
+    *,
+    now: datetime | None = None,
+    shown: Collection[str] = (),
+) -> Packed:
+    """The lines up to the message `head_id` that a question needs, within the budget.
+
+    `shown` are the ids ("m…", "s…") that the model sees anyway.
+    """
+    reader = _readers[0]
+    found = reader.read(reader.path(conversation_id, head_id))
+    parts = [part for one in found if one.owner_id == owner_id for part in one.parts]
+    packed = History(parts).pack(question, budget_tokens, now=now, policy="lean")
+    lines = tuple(line for line in packed.lines if line.message_id not in shown)
+    return replace(packed, lines=lines)
 
 
 # --- Memory files -------------------------------------------------------------------------------
