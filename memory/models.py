@@ -8,6 +8,31 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from memory.index_models import (
+    Block,
+    Event,
+    IndexState,
+    Mark,
+    Part,
+    PartVectors,
+    Posting,
+    StoredFact,
+)
+
+__all__ = [
+    "Block",
+    "Event",
+    "IndexState",
+    "Mark",
+    "MemoryFile",
+    "Part",
+    "PartVectors",
+    "Posting",
+    "Proposal",
+    "Revision",
+    "StoredFact",
+]
+
 
 class OwnersRows(models.QuerySet):
     """Rows of one owner; there is no other way to them."""
