@@ -74,7 +74,7 @@ class History:
 
     def _clear(self) -> None:
         self.index = LineIndex()
-        self.layout = Layout()
+        self.layout = Layout(self.plan)
         self.entries: list[Entry] = []
         self.ledger = Ledger()
         self.facts = Facts()

@@ -89,7 +89,7 @@ def rank(history: History, question: Asked, *, limit: int | None = None) -> Rank
 
 def _words(history: History, terms: Mapping[str, float]) -> Floats:
     layout = history.layout
-    scores = word_scores(history.index, layout, terms, history.plan)
+    scores = word_scores(history.index, layout, terms)
     named = _named(history, list(terms))
     if len(scores) and layout.has_output:
         scores[layout.by_user.values] += np.float32(history.plan.said) * scores.max()

@@ -14,74 +14,61 @@ import numpy as np
 
 from memory.engine.index import K1, B, Floats, LineIndex, Numbers, idf
 from memory.engine.layout import Layout
-from memory.engine.plan import Plan
 
-_RARE = 40
+_RARE = 20
 """A term in fewer than one line of so many is counted from its postings alone."""
 _FEW_RANGES = 48
+_LEAST = np.float32(1e-3)
+"""Below every weight: a sum of weights that is less is zero but for rounding."""
 
 
-def word_scores(index: LineIndex, layout: Layout, terms: Mapping[str, float], plan: Plan) -> Floats:
+def word_scores(index: LineIndex, layout: Layout, terms: Mapping[str, float]) -> Floats:
     """The score of every shown line for weighted terms; 0 where none of them is near."""
-    n = layout.n_lines
-    scores: Floats = np.zeros(n, np.float32)
-    if not n:
-        return scores
-    norms = _norms(layout, plan)
+    scores: Floats = np.zeros(layout.n_slots, np.float32)
+    if not layout.n_lines:
+        return scores[:0]
+    shown, lengths = layout.is_shown.values, layout.around_length.values
+    flat, slope = np.float32(K1 * (1 - B)), np.float32(K1 * B / layout.mean_length)
     for term, weight in terms.items():
         if not index.has(term):
             continue
-        tf = _surrounded(index, layout, term, plan)
-        near = np.flatnonzero(tf)
-        factor = np.float32(weight * idf(n, len(near)))
-        if len(near) * 4 < n:
-            held = tf[near]
-            scores[near] += factor * held / (held + norms[near])
-        else:
-            scores += factor * tf / (tf + norms)
-    return scores
+        tf = _surrounded(index, layout, term)
+        near = np.flatnonzero((tf > _LEAST) & shown)
+        held = tf[near]
+        factor = np.float32(weight * idf(layout.n_lines, len(near)))
+        scores[near] += factor * held / (held + flat + slope * lengths[near])
+    by_position: Floats = scores[layout.slots.values]
+    return by_position
 
 
-def _norms(layout: Layout, plan: Plan) -> Floats:
-    length = layout.around(layout.length.values, plan.before, plan.after)
-    length += np.float32(plan.enclosing) * layout.enclosing_length.values
-    length += np.float32(plan.heading) * layout.heading_length.values
-    average = float(length.mean()) or 1.0
-    norms: Floats = np.float32(K1 * (1 - B)) + np.float32(K1 * B / average) * length
-    return norms
-
-
-def _surrounded(index: LineIndex, layout: Layout, term: str, plan: Plan) -> Floats:
-    """How often a term occurs in and round every line, by the weights of the plan."""
-    docs, tfs = index.tf(term)
-    in_line = layout.is_line.values[docs]
-    at = (docs - layout.message.values[docs] - 1)[in_line].astype(np.int64)
-    counts: Floats = tfs[in_line].astype(np.float32)
-    if len(at) * _RARE < layout.n_lines:
-        tf = layout.scatter(at, counts, plan.before, plan.after)
+def _surrounded(index: LineIndex, layout: Layout, term: str) -> Floats:
+    """How often a term occurs in and round every slot, by the weights of the plan."""
+    rows, tfs = index.tf(term)
+    slots, ends = layout.slot.values[rows], layout.end_slot.values[rows]
+    in_line = layout.is_line.values[rows]
+    at, counts = slots[in_line], tfs[in_line]
+    if len(at) * _RARE < layout.n_slots:
+        tf = layout.scatter(at, counts)
     else:
-        own = np.zeros(layout.n_lines, np.float32)
+        own = np.zeros(layout.n_slots, np.float32)
         own[at] = counts
-        tf = layout.around(own, plan.before, plan.after)
-    ends = layout.inside_end.values[docs]
-    share: Floats = (np.where(in_line, plan.enclosing, plan.heading) * tfs).astype(np.float32)
-    opens = (ends > docs + 1) & (share > 0)
-    _spread(tf, docs[opens], ends[opens], share[opens], layout)
+        tf = layout.around(own)
+    plan = layout.plan
+    starts = slots + in_line
+    shares = (np.where(in_line, plan.enclosing, plan.heading) * tfs).astype(np.float32)
+    opens = (ends > starts) & (shares > 0)
+    _spread(tf, starts[opens], ends[opens], shares[opens])
     return tf
 
 
-def _spread(tf: Floats, docs: Numbers, ends: Numbers, shares: Floats, layout: Layout) -> None:
+def _spread(tf: Floats, starts: Numbers, ends: Numbers, shares: Floats) -> None:
     """Give every row's share to all lines that it encloses: they lie in one piece after it."""
-    if not len(docs):
+    if not len(starts):
         return
-    starts = docs - layout.message.values[docs]
-    stops = starts + (ends - docs - 1)
-    if len(docs) <= _FEW_RANGES:
-        for start, stop, share in zip(
-            starts.tolist(), stops.tolist(), shares.tolist(), strict=True
-        ):
-            tf[start:stop] += np.float32(share)
+    if len(starts) <= _FEW_RANGES:
+        for start, end, share in zip(starts.tolist(), ends.tolist(), shares, strict=True):
+            tf[start:end] += share
         return
-    steps = np.bincount(starts, shares, layout.n_lines + 1)
-    steps -= np.bincount(stops, shares, layout.n_lines + 1)
+    steps = np.bincount(starts, shares, len(tf) + 1)
+    steps -= np.bincount(ends, shares, len(tf) + 1)
     tf += np.cumsum(steps)[:-1].astype(np.float32)

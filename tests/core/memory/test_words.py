@@ -19,14 +19,15 @@ def naive(history, terms, plan):
     """Every term of every line counted one by one, with the plan's weights."""
     lines = [(entry, number) for entry in history.entries for number in range(len(entry.lines))]
     own = [terms_of(entry.line_text(number)) for entry, number in lines]
-    group = history.layout._group.values
+    slots = history.layout.slots.values
+    headings = [len(history.index.terms_of(entry.first_row - 1)) for entry, _ in lines]
 
     def around(count, at):
         total = float(count(at))
         for sign, weights in ((-1, plan.before), (1, plan.after)):
             for distance, weight in enumerate(weights, 1):
                 other = at + sign * distance
-                if 0 <= other < len(lines) and group[other] == group[at]:
+                if 0 <= other < len(lines) and slots[other] - slots[at] == other - at:
                     total += weight * count(other)
         return total
 
@@ -40,7 +41,7 @@ def naive(history, terms, plan):
 
     length = [
         around(lambda n: len(own[n]), at) + plan.enclosing * sum(len(own[n]) for n in above(at))
-        + plan.heading * float(history.layout.heading_length.values[at])
+        + plan.heading * headings[at]
         for at in range(len(lines))
     ]  # fmt: skip
     scores = np.zeros(len(lines))
@@ -65,8 +66,22 @@ def test_scores_are_those_of_the_formula_over_the_surroundings(talk):
     )
     plan = Plan()
     terms = {"alpha": 1.0, "beta": 0.5, "delta": 1.0}
-    fast = word_scores(history.index, history.layout, terms, plan)
+    fast = word_scores(history.index, history.layout, terms)
     assert np.allclose(fast, naive(history, terms, plan), atol=1e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(TALK)
+def test_the_surroundings_weighed_line_by_line_are_those_weighed_at_once(talk):
+    history = History([said(t) if role == "user" else tool(t, "x", "y") for role, t in talk])
+    layout = history.layout
+    told = layout.around_length.values[layout.slots.values]
+    lengths = [len(terms_of(e.line_text(n))) for e in history.entries for n in range(len(e.lines))]
+    assert layout.length.values[layout.slots.values].tolist() == lengths
+    assert np.isclose(layout.total_length, told.sum())
+    assert np.isclose(layout.mean_length, told.mean() if len(told) and told.any() else 1.0)
+    beside = layout.around(layout.length.values)[layout.slots.values]
+    assert (told >= beside - 1e-4).all()
 
 
 def test_identifiers_count_whole_and_in_parts():
