@@ -357,5 +357,5 @@ class History:
 
 
 def _bare_rows(text: str) -> str:
-    """A line without the white space and the numbers round its rows: what versions compare."""
-    return "\n".join(show_line(row, 0).strip() for row in text.splitlines())
+    """A line without the white space round its rows: what versions compare."""
+    return "\n".join(row.strip() for row in text.splitlines())

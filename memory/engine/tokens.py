@@ -12,9 +12,7 @@ from typing import TypeAlias
 CountTokens: TypeAlias = Callable[[str], int]
 """Maps a text to the number of its tokens: 0 for the empty text, never negative."""
 
-_PIECES = re.compile(
-    r"[A-Za-z]{1,4}|[0-9]{1,2}|[!-/:-@\[-`{-~]{1,2}|\n+|[\x00-\x08\x0e-\x1f\x7f]"
-)
+_PIECES = re.compile(r"[A-Za-z]{1,4}|[0-9]{1,2}|[!-/:-@\[-`{-~]{1,2}|\n+|[\x00-\x08\x0e-\x1f\x7f]")
 _GAPS = re.compile(r"[ \t\r\f\v]{2,}")
 _NEAR = re.compile("[\x80-\u07ff]")
 _FAR = re.compile("[^\x00-\u07ff]")

@@ -1,14 +1,16 @@
 import numpy as np
+import snowballstemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.engine import History
 from memory.engine.index import K1, B, idf
 from memory.engine.plan import Plan
-from memory.engine.terms import terms_of, word_terms
+from memory.engine.terms import _WORD, stem, terms_of, word_terms
 from memory.engine.words import word_scores
 from tests.core.memory.builders import said, tool
 
+english = snowballstemmer.stemmer("english").stemWord
 WORDS = st.lists(st.sampled_from(["alpha", "beta", "gamma", "  delta", "\n"]), max_size=14)
 TALK = st.lists(
     st.tuples(st.sampled_from(["user", "tool"]), WORDS.map(" ".join)), min_size=1, max_size=8
@@ -108,3 +110,17 @@ def test_the_beginning_of_a_word_outlives_its_inflection():
 
 def test_scripts_without_spaces_share_pairs_of_characters():
     assert set(terms_of("妹は長崎に住んでいます")) & set(terms_of("妹はどこ"))
+
+
+@given(st.text("aZ9_+#.-/:@' (\n", max_size=30))
+def test_an_ascii_text_has_the_words_of_any_text(text):
+    expected = [term for word in _WORD.findall(text) for term in terms_of(word)]
+    assert terms_of(text) == expected
+
+
+@given(
+    st.text("abcdefghilmnorstuvyz", min_size=1, max_size=8),
+    st.sampled_from(["", "able", "ant", "ed", "ing", "ion", "er", "ism", "ment", "ogi", "ness"]),
+)
+def test_a_word_that_is_not_stemmed_has_no_ending_to_lose(word, ending):
+    assert stem(word + ending) == english(word + ending)
