@@ -255,11 +255,11 @@ class History:
     def named_speakers(self, terms: Sequence[str]) -> list[int]:
         """The speakers whose names are among the terms of a question."""
         asked = set(terms)
-        return [number for name, number in self._speakers.items() if asked & set(terms_of(name))]
+        return [n for name, n in self._speakers.items() if not asked.isdisjoint(terms_of(name))]
 
     def entry_of(self, row: int) -> tuple[Entry, int]:
         """The message of a row, and the number of the line in it."""
-        entry = self.entries[int(self.layout.message.values[row])]
+        entry = self.entries[self.layout.message.at(row)]
         return entry, row - entry.first_row
 
     def shown(self, row: int, *, past: bool = False) -> str:
@@ -281,7 +281,7 @@ class History:
             return annotate(entry.line_text(number), self._dates[row]).strip()
         shown = show_line(entry.line_text(number), line.body - line.span.start)
         told = shown.startswith("- ")
-        gone = past and not told and (renewed is not None or self.closed_by.values[row] >= 0)
+        gone = past and not told and (renewed is not None or self.is_closed(row))
         return f"{shown}{GONE}" if gone else shown
 
     def bare(self, row: int, *, past: bool = False) -> str:
@@ -298,9 +298,8 @@ class History:
 
     def matched(self, row: int, terms: Mapping[str, float]) -> list[str]:
         """The terms of a question that a line holds, the rarest first."""
-        return sorted(
-            terms.keys() & set(self.index.terms_of(row)), key=lambda t: (self.index.df(t), t)
-        )
+        held = terms.keys() & self.index.terms_of(row)
+        return sorted(held, key=lambda t: (self.index.df(t), t)) if len(held) > 1 else [*held]
 
     def last_talk(self) -> list[str]:
         """The last question and what was answered to it, in order."""
@@ -327,6 +326,10 @@ class History:
             self._counted_tokens += known
             self._counted_chars += len(shown)
         return known
+
+    def is_closed(self, row: int) -> bool:
+        """Whether a later message says otherwise."""
+        return bool(self.closed_by.at(row) >= 0)
 
     def is_renewed(self, row: int) -> bool:
         """Whether a change brought the line up to date."""

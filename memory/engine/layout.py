@@ -123,18 +123,19 @@ class Layout:
         """The position of a shown row."""
         return row - int(self.message.at(row)) - 1
 
-    def around(self, values: Floats) -> Floats:
-        """Of values by slot: each with those of its neighbours by the weights of the plan."""
-        total: Floats = np.convolve(values, self.kernel)[FARTHEST : FARTHEST + len(values)]
+    def around(self, slots: Numbers, counts: Numbers) -> Floats:
+        """Counts at slots, rising, as every slot has them with its neighbours', weighed."""
+        own = np.zeros(self.n_slots, np.float32)
+        own[slots] = counts
+        total: Floats = np.convolve(own, self.kernel)[FARTHEST:-FARTHEST]
         return total
 
-    def scatter(self, slots: Numbers, values: Numbers) -> Floats:
-        """The same of a few values, as `around` over zeros elsewhere."""
+    def scatter(self, slots: Numbers, counts: Numbers) -> Floats:
+        """The same, cheaper where the counts are few."""
         reached = (slots[:, np.newaxis] + _REACH).ravel()
-        weighed = (values[:, np.newaxis] * self.kernel).ravel()
-        counted = np.bincount(reached, weighed, self.n_slots + FARTHEST)[: self.n_slots]
-        total: Floats = counted.astype(np.float32)
-        return total
+        weighed = (counts[:, np.newaxis] * self.kernel).ravel()
+        total = np.bincount(reached, weighed, self.n_slots + FARTHEST)[: self.n_slots]
+        return total.astype(np.float32)
 
 
 _REACH = np.arange(-FARTHEST, FARTHEST + 1, dtype=np.int32)

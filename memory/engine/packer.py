@@ -99,8 +99,8 @@ class Packer:
         history = self.history
         entry = history.entries[number]
         rows = range(entry.first_row, entry.first_row + len(entry.lines))
-        if any(history.closed_by.values[row] >= 0 or history.is_renewed(row) for row in rows):
-            open_rows = [row for row in rows if self.past or history.closed_by.values[row] < 0]
+        if any(history.is_closed(row) or history.is_renewed(row) for row in rows):
+            open_rows = [row for row in rows if self.past or not history.is_closed(row)]
             text = "\n".join(history.shown(row, past=self.past) for row in open_rows)
         else:
             text = entry.text.strip()
@@ -128,23 +128,22 @@ class Packer:
     def _fitting(self, topic: Topic, allowed: int) -> int:
         """How many names of a counted list fit, the newest first."""
         ledger = self.history.ledger
-        fits, too_many = 0, ledger.size(topic) + 1
-        while too_many - fits > 1:
-            tried = (fits + too_many) // 2
+        fits, most = 0, min(ledger.size(topic), allowed)  # a name costs a token at least
+        while most > fits:
+            tried = most if not fits else (fits + most + 1) // 2
             if self.count(ledger.entry(topic, tried) + "\n") <= allowed:
                 fits = tried
             else:
-                too_many = tried
+                most = tried - 1
         return fits
 
     def _choose(self, ranked: Ranked, block: _Block, taken: set[int]) -> None:
         history = self.history
-        message_of = history.layout.message.values
         misses = 0
         for row, score in self._candidates(ranked):
-            if message_of[row] in taken:
+            if taken and history.layout.message.at(row) in taken:
                 continue
-            if history.closed_by.values[row] >= 0 and not self.past:
+            if not self.past and history.is_closed(row):
                 block.left_out["no longer so"] += 1
                 continue
             bare = history.bare(row, past=self.past)
@@ -162,16 +161,16 @@ class Packer:
 
     def _candidates(self, ranked: Ranked) -> Iterator[tuple[int, float]]:
         """Rows with their scores, best first; after them those without a score, newest first."""
-        rows = self.history.layout.rows.values
+        rows = self.history.layout.rows
         n_relevant = ranked.n_relevant if self.policy == "lean" else len(ranked.order)
         for position in ranked.order[:n_relevant].tolist():
-            yield int(rows[position]), float(ranked.scores[position])
+            yield rows.at(position), ranked.scores.item(position)
         if self.policy == "fill":
             for position in ranked.unranked()[::-1].tolist():
-                yield int(rows[position]), 0.0
+                yield rows.at(position), 0.0
 
     def _frame_cost(self, block: _Block, row: int) -> int:
-        number = int(self.history.layout.message.values[row])
+        number = self.history.layout.message.at(row)
         if number in block.messages:
             return 0
         message = self.history.entries[number].message
@@ -180,7 +179,7 @@ class Packer:
         return cost + (self.count(date + "\n") if date and date not in block.days else 0)
 
     def _take(self, block: _Block, row: int, cost: int, score: float, bare: str) -> None:
-        number = int(self.history.layout.message.values[row])
+        number = self.history.layout.message.at(row)
         block.left -= cost
         block.rows[row] = score
         block.shown.add(bare)
@@ -226,7 +225,7 @@ class Packer:
         printed = [INTRO, *block.lists]
         last, last_day = -1, ""
         for row in sorted(block.rows):
-            number = int(self.history.layout.message.values[row])
+            number = self.history.layout.message.at(row)
             if number != last:
                 message = self.history.entries[number].message
                 if (date := day(message)) and date != last_day:
@@ -264,7 +263,7 @@ class Packer:
         matched = [term for term in self.history.matched(row, self.asked.terms) if "…" not in term]
         if matched:
             reason = f"has {', '.join(matched[:4])}"
-        elif ranked.words[self.history.layout.position(row)] > 0:
+        elif ranked.words.item(self.history.layout.position(row)) > 0:
             reason = "near a line with the question's words"
         elif ranked.parts(self.history.layout.position(row)):
             reason = "close in meaning"
@@ -273,7 +272,7 @@ class Packer:
         times = self.history.times(row)
         if times > 1 and self.plan.once:
             reason += f"; shown once of {times}"
-        return f"{reason}; no longer so" if self.history.closed_by.values[row] >= 0 else reason
+        return f"{reason}; no longer so" if self.history.is_closed(row) else reason
 
     def _receipt(
         self,
