@@ -51,11 +51,14 @@ class LineIndex:
     def add(self, terms: Iterable[str]) -> int:
         """Take in a line by its terms, repetition counted, and return its number."""
         doc = len(self._lengths)
-        counted = Counter(terms)
+        counted: dict[str, int] = {}
+        length = 0
+        for term in terms:
+            counted[term] = counted.get(term, 0) + 1
+            length += 1
         postings, posting = self._postings, doc << _SHIFT
         for term, tf in counted.items():
             postings[term].append(posting + tf)
-        length = counted.total()
         self._lengths.append(length)
         self._terms.append(tuple(counted))
         self.n_docs += 1
