@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -88,7 +88,9 @@ class History:
         self._costs: dict[int, int] = {}
         self._past_costs: dict[int, int] = {}
         self._shown: dict[int, str] = {}
-        self._times: Counter[str] = Counter()
+        self._numbers_of_texts: dict[str, int] = {}
+        self._same = array("i")
+        self._times = array("i")
         self._n_chars = self._counted_chars = self._counted_tokens = 0
         self._numbers: dict[str | int, int] = {}
         self._speakers: dict[str, int] = {}
@@ -129,13 +131,16 @@ class History:
     def _index_lines(self, entry: Entry, joins: bool) -> None:
         heading = terms_of(heading_words(entry.message))
         self.index.add(heading)
+        self._same.append(-1)
         lengths = []
         for number, line in enumerate(entry.lines):
             terms = terms_of(entry.line_text(number))
             terms += self._date_line(entry, number)
             self.index.add(terms)
             lengths.append(len(terms))
-            self._times[entry.text[line.body : line.span.end]] += 1
+            same = self._text_number(entry.text[line.body : line.span.end])
+            self._same.append(same)
+            self._times[same] += 1
             self._n_chars += line.span.end - line.span.start
         self.layout.add(
             len(self.entries) - 1,
@@ -148,6 +153,13 @@ class History:
             joins_group=joins,
         )
         self.closed_by.extend(-1, len(lengths) + 1)
+
+    def _text_number(self, text: str) -> int:
+        """The number of a text without numbers and indentation: equal for equal lines."""
+        number = self._numbers_of_texts.setdefault(text, len(self._times))
+        if number == len(self._times):
+            self._times.append(0)
+        return number
 
     def _speaker(self, message: Message) -> int:
         name = message.speaker or ""
@@ -284,17 +296,15 @@ class History:
         gone = past and not told and (renewed is not None or self.is_closed(row))
         return f"{shown}{GONE}" if gone else shown
 
-    def bare(self, row: int, *, past: bool = False) -> str:
-        """What makes a line the same as another: its text without numbers and indentation."""
+    def same(self, row: int, *, past: bool = False) -> int:
+        """A number that lines share whose texts are equal but for numbers and indentation."""
         if not past and row in self._texts:
-            return self._texts[row]
-        entry, number = self.entry_of(row)
-        line = entry.lines[number]
-        return entry.text[line.body : line.span.end]
+            return self._text_number(self._texts[row])
+        return self._same[row]
 
     def times(self, row: int) -> int:
         """How often the line's text was added."""
-        return self._times[self.bare(row, past=True)]
+        return self._times[self._same[row]]
 
     def matched(self, row: int, terms: Mapping[str, float]) -> list[str]:
         """The terms of a question that a line holds, the rarest first."""

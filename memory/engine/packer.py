@@ -9,7 +9,7 @@ stands, and gives back its last lines should it cost more than its pieces.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -40,7 +40,7 @@ class _Block:
     left: int
     lists: list[str] = field(default_factory=list)
     rows: dict[int, float] = field(default_factory=dict)
-    shown: set[str] = field(default_factory=set)
+    shown: set[int] = field(default_factory=set)
     messages: set[int] = field(default_factory=set)
     days: set[str] = field(default_factory=set)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -146,8 +146,8 @@ class Packer:
             if not self.past and history.is_closed(row):
                 block.left_out["no longer so"] += 1
                 continue
-            bare = history.bare(row, past=self.past)
-            if self.plan.once and bare in block.shown:
+            same = history.same(row, past=self.past)
+            if self.plan.once and same in block.shown:
                 block.left_out["shown already"] += 1
                 continue
             cost = history.cost(row, past=self.past) + self._frame_cost(block, row)
@@ -157,7 +157,7 @@ class Packer:
                     break
                 continue
             misses = 0
-            self._take(block, row, cost, score, bare)
+            self._take(block, row, cost, score, same)
 
     def _candidates(self, ranked: Ranked) -> Iterator[tuple[int, float]]:
         """Rows with their scores, best first; after them those without a score, newest first."""
@@ -178,11 +178,11 @@ class Packer:
         date = day(message)
         return cost + (self.count(date + "\n") if date and date not in block.days else 0)
 
-    def _take(self, block: _Block, row: int, cost: int, score: float, bare: str) -> None:
+    def _take(self, block: _Block, row: int, cost: int, score: float, same: int) -> None:
         number = self.history.layout.message.at(row)
         block.left -= cost
         block.rows[row] = score
-        block.shown.add(bare)
+        block.shown.add(same)
         block.messages.add(number)
         block.days.add(day(self.history.entries[number].message))
 
@@ -242,14 +242,15 @@ class Packer:
         lines = [PackedLine(None, entry, "counted list") for entry in block.lists]
         for row in sorted(block.rows):
             entry, number = self.history.entry_of(row)
+            parts = ranked.parts(self.history.layout.position(row))
             lines.append(
                 PackedLine(
                     entry.message.id,
                     self.history.shown(row, past=self.past),
-                    self._reason(ranked, row),
+                    self._reason(ranked, row, parts),
                     entry.lines[number].span,
                     block.rows[row],
-                    ranked.parts(self.history.layout.position(row)),
+                    parts,
                 )
             )
         lines += [
@@ -258,17 +259,15 @@ class Packer:
         ]
         return tuple(lines)
 
-    def _reason(self, ranked: Ranked, row: int) -> str:
+    def _reason(self, ranked: Ranked, row: int, parts: Mapping[str, float]) -> str:
         """Why a line is there, in words a person can check."""
         matched = [term for term in self.history.matched(row, self.asked.terms) if "…" not in term]
         if matched:
             reason = f"has {', '.join(matched[:4])}"
         elif ranked.words.item(self.history.layout.position(row)) > 0:
             reason = "near a line with the question's words"
-        elif ranked.parts(self.history.layout.position(row)):
-            reason = "close in meaning"
         else:
-            reason = "newest that fits"
+            reason = "close in meaning" if parts else "newest that fits"
         times = self.history.times(row)
         if times > 1 and self.plan.once:
             reason += f"; shown once of {times}"
