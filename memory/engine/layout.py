@@ -130,12 +130,10 @@ class Layout:
         total: Floats = np.convolve(own, self.kernel)[FARTHEST:-FARTHEST]
         return total
 
-    def scatter(self, slots: Numbers, counts: Numbers) -> Floats:
-        """The same, cheaper where the counts are few."""
+    def beside(self, slots: Numbers, counts: Numbers) -> tuple[Numbers, Floats]:
+        """The same for few counts: the slots that they reach and what each of them gets."""
         reached = (slots[:, np.newaxis] + _REACH).ravel()
-        weighed = (counts[:, np.newaxis] * self.kernel).ravel()
-        total = np.bincount(reached, weighed, self.n_slots + FARTHEST)[: self.n_slots]
-        return total.astype(np.float32)
+        return reached, (counts[:, np.newaxis] * self.kernel).ravel()
 
 
 _REACH = np.arange(-FARTHEST, FARTHEST + 1, dtype=np.int32)

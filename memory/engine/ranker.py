@@ -93,7 +93,7 @@ def _words(history: History, terms: Mapping[str, float]) -> Floats:
     if not len(scores):
         return scores
     if layout.has_output:
-        scores[layout.by_user.values] += np.float32(history.plan.said) * scores.max()
+        scores += layout.by_user.values * (np.float32(history.plan.said) * scores.max())
     if history.named_speakers(list(terms)):
         named = _named(history, list(terms)) & (scores > 0)
         scores[named] += np.float32(history.plan.named_speaker) * scores.max()

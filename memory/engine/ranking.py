@@ -19,13 +19,15 @@ def order(scores: Floats, limit: int | None = None) -> NDArray[np.int64]:
     and those are sorted many times faster than scores with their places.
     """
     found = np.flatnonzero(scores > 0)
-    bits = scores[found].astype(np.float32, copy=False).view(np.int32)
+    values = scores[found]
+    if limit is not None and len(found) > limit:
+        enough = values >= np.partition(values, len(values) - limit)[len(values) - limit]
+        found, values = found[enough], values[enough]
+    bits = values.astype(np.float32, copy=False).view(np.int32)
     keys = bits.astype(np.int64) << 32 | (_LOW - found)
-    if limit is not None and len(keys) > limit:
-        keys = np.partition(keys, len(keys) - limit)[len(keys) - limit :]
     keys.sort()
     best: NDArray[np.int64] = _LOW - (keys[::-1] & _LOW)
-    return best
+    return best[:limit]
 
 
 def fuse(rankings: Mapping[str, NDArray[np.int64]], n: int, *, rrf_k: int) -> Floats:

@@ -8,19 +8,20 @@ the length of a line are the weighted sums over these surroundings; the formula 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory.engine.index import K1, B, Floats, LineIndex, Numbers, idf
-from memory.engine.layout import Layout
+from memory.engine.layout import FARTHEST, Layout
 
-Shares: TypeAlias = NDArray[np.float64]
+Doubles: TypeAlias = NDArray[np.float64]
+Places: TypeAlias = NDArray[np.int64]
 
 _RARE = 20
-"""A term in fewer than one line of so many is counted from its postings alone."""
+"""A term that reaches fewer than one slot of so many is counted place by place."""
 _EXACT = 2.0**30
 """Weights that are added and taken away again are rounded to this part, so that their sums are
 exact and zero is zero."""
@@ -28,60 +29,78 @@ exact and zero is zero."""
 
 def word_scores(index: LineIndex, layout: Layout, terms: Mapping[str, float]) -> Floats:
     """The score of every shown line for weighted terms; 0 where none of them is near."""
-    scores: Floats = np.zeros(layout.n_slots, np.float32)
     if not layout.n_lines:
-        return scores[:0]
+        return np.zeros(0, np.float32)
+    scores: Floats = np.zeros(layout.n_slots, np.float32)
     norms: Floats = np.float32(K1 * B / layout.mean_length) * layout.around_length.values
     norms += np.float32(K1 * (1 - B))
-    for term, weight in terms.items():
-        if index.has(term):
-            _add_term(scores, norms, index, layout, term, weight)
+    for name, weight in terms.items():
+        if index.has(name):
+            _add_term(scores, norms, layout, _Term.of(index, layout, name), weight)
     by_position: Floats = scores[layout.slots.values]
     return by_position
 
 
-def _add_term(
-    scores: Floats, norms: Floats, index: LineIndex, layout: Layout, term: str, weight: float
-) -> None:
-    shown = layout.is_shown.values
-    rows, tfs = index.tf(term)
-    if len(rows) * _RARE < layout.n_slots:
-        tf = _surrounded(layout, rows, tfs, layout.scatter)
-        near = np.flatnonzero((tf > 0) & shown)
-        held = tf[near]
-        factor = np.float32(weight * idf(layout.n_lines, len(near)))
+class _Term(NamedTuple):
+    """Where a term is: in lines at slots, so often, and `shares` of it given to the slots from
+    `starts` to `ends`, which lie inside the line or under the heading that holds it."""
+
+    slots: Numbers
+    counts: Numbers
+    starts: Places
+    ends: Numbers
+    shares: Doubles
+
+    @classmethod
+    def of(cls, index: LineIndex, layout: Layout, name: str) -> _Term:
+        rows, counts = index.tf(name)
+        slots, ends = layout.slot.values[rows], layout.end_slot.values[rows]
+        in_line = layout.is_line.values[rows]
+        starts = slots + in_line
+        opens = np.flatnonzero(ends > starts)
+        weights: Doubles = np.where(in_line[opens], layout.plan.enclosing, layout.plan.heading)
+        shares = weights * counts[opens]
+        return cls(slots[in_line], counts[in_line], starts[opens], ends[opens], shares)
+
+
+def _add_term(scores: Floats, norms: Floats, layout: Layout, term: _Term, weight: float) -> None:
+    sizes = term.ends - term.starts
+    n_inside = int(sizes.sum())
+    if (len(term.slots) + len(sizes)) * _RARE < layout.n_slots and n_inside < layout.n_slots:
+        near, held = _near_few(layout, term, sizes)
+        factor = weight * idf(layout.n_lines, len(near))
         scores[near] += factor * held / (held + norms[near])
-    else:
-        tf = _surrounded(layout, rows, tfs, layout.around)
-        df = int(np.count_nonzero((tf > 0) & shown))
-        factor = np.float32(weight * idf(layout.n_lines, df))
-        scores += factor * tf / (tf + norms)
-
-
-def _surrounded(
-    layout: Layout, rows: Numbers, tfs: Numbers, spread: Callable[[Numbers, Numbers], Floats]
-) -> Floats:
-    """How often a term occurs in and round every slot, by the weights of the plan."""
-    slots, ends = layout.slot.values[rows], layout.end_slot.values[rows]
-    in_line = layout.is_line.values[rows]
-    tf = spread(slots[in_line], tfs[in_line])
-    starts = slots + in_line
-    opens = np.flatnonzero(ends > starts)
-    if len(opens):
-        weights = np.where(in_line[opens], layout.plan.enclosing, layout.plan.heading)
-        _give_inside(tf, starts[opens], ends[opens], weights * tfs[opens])
-    return tf
-
-
-def _give_inside(tf: Floats, starts: Numbers, ends: Numbers, shares: Shares) -> None:
-    """Give every row's share to all lines that it encloses: they lie in one piece after it."""
-    sizes = ends - starts
-    total = int(sizes.sum())
-    if total <= len(tf):
-        firsts = np.cumsum(sizes) - sizes
-        inside = np.arange(total) + np.repeat(starts - firsts, sizes)
-        tf += np.bincount(inside, np.repeat(shares, sizes), len(tf))
         return
-    exact = np.rint(shares * _EXACT) / _EXACT
-    steps = np.bincount(starts, exact, len(tf) + 1) - np.bincount(ends, exact, len(tf) + 1)
-    tf += np.cumsum(steps)[:-1]
+    tf = layout.around(term.slots, term.counts)
+    tf += _inside(term, sizes, n_inside, len(tf)).astype(np.float32)
+    df = int(np.count_nonzero((tf > 0) & layout.is_shown.values))
+    scores += np.float32(weight * idf(layout.n_lines, df)) * tf / (tf + norms)
+
+
+def _near_few(layout: Layout, term: _Term, sizes: Places) -> tuple[Places, Doubles]:
+    """The slots that a rare term is near, and how often it is in and round them."""
+    beside, weighed = layout.beside(term.slots, term.counts)
+    places = np.concatenate((beside, _places(term.starts, sizes)))
+    counts = np.concatenate((weighed, np.repeat(term.shares, sizes)))
+    tf = np.bincount(places, counts, layout.n_slots + FARTHEST)[: layout.n_slots]
+    near = np.flatnonzero((tf > 0) & layout.is_shown.values)
+    return near, tf[near].astype(np.float64, copy=False)
+
+
+def _inside(term: _Term, sizes: Places, n_inside: int, n: int) -> Doubles:
+    """What a common term gives to every slot that its lines and headings enclose."""
+    if n_inside < n:
+        given = np.bincount(_places(term.starts, sizes), np.repeat(term.shares, sizes), n)
+        return given.astype(np.float64, copy=False)
+    exact = np.rint(term.shares * _EXACT) / _EXACT
+    steps = np.bincount(term.starts, exact, n + 1) - np.bincount(term.ends, exact, n + 1)
+    summed: Doubles = np.cumsum(steps)[:-1]
+    return summed
+
+
+def _places(starts: Places, sizes: Places) -> Places:
+    """All places of ranges that begin at `starts`, range by range."""
+    ends = np.cumsum(sizes)
+    n = int(ends[-1]) if len(ends) else 0
+    places: Places = np.arange(n) + np.repeat(starts - (ends - sizes), sizes)
+    return places
