@@ -13,7 +13,7 @@ import ipaddress
 import json
 import logging
 import re
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -30,6 +30,7 @@ from chat.agent.ports import (
     ToolCallMade,
 )
 from chat.agent.values import Message, ToolSpec, Usage
+from chat.providers.models.event_stream import EventReader
 from chat.providers.models.openai_errors import (
     Address,
     Fault,
@@ -81,7 +82,7 @@ _OMITTED_HEADERS: Any = {
     "OpenAI-Organization": openai.Omit(),
     "OpenAI-Project": openai.Omit(),
 }
-_END = object()
+_DONE = b"[DONE]"
 _FAILURES = (openai.OpenAIError, httpx2.HTTPError, ValueError, RecursionError)
 
 
@@ -169,15 +170,17 @@ class OpenAICompatibleModel:
         return request
 
     async def _attempt(self, request: dict[str, Any]) -> AsyncGenerator[ModelEvent, None]:
-        stream = await self._connected().chat.completions.create(**request, stream=True)
+        asked = self._connected().chat.completions.with_streaming_response
         reading = _Reading()
-        async with stream:
-            await self._check_type(stream.response)
-            while (chunk := await _next_chunk(stream, reading)) is not _END:
-                if field(chunk, "object") == "error":
-                    raise from_fault(Fault.of_chunk(chunk), self._address)
-                for event in reading.read(chunk):
-                    yield event
+        async with asked.create(**request, stream=True) as answer:
+            response = answer.http_response
+            await self._check_type(response)
+            async with aclosing(_chunks(response, reading)) as chunks:
+                async for chunk in chunks:
+                    if fault := _fault_in(chunk):
+                        raise openai.APIError("", response.request, body=fault)
+                    for event in reading.read(chunk):
+                        yield event
         if reading.is_empty:
             raise ModelGarbled(f"The model server at {self._address.url} ended without an answer.")
         for event in reading.end():
@@ -294,17 +297,46 @@ def _json(data: bytes) -> Any:
         return None
 
 
-async def _next_chunk(stream: openai.AsyncStream[Any], reading: _Reading) -> Any:
-    """Once the model has finished, whatever goes wrong or takes long ends the stream."""
+async def _chunks(response: httpx2.Response, reading: _Reading) -> AsyncGenerator[Any, None]:
+    """What the events hold. Once the model has finished, whatever goes wrong or takes long ends
+    the stream; what follows the last event is read past, so that the connection can be kept."""
+    events = EventReader()
+    received = response.aiter_bytes()
+    is_done = False
+    while True:
+        try:
+            if is_done or reading.is_finished:
+                async with asyncio.timeout(AFTER_FINISH_SECONDS):
+                    data = await _received(received)
+            else:
+                data = await _received(received)
+        except (TimeoutError, *_FAILURES):
+            if is_done or reading.is_finished:
+                return
+            raise
+        for one in events.feed(data) if data else events.close():
+            is_done = is_done or one.startswith(_DONE)
+            if not is_done:
+                yield json.loads(one)
+        if not data:
+            return
+
+
+async def _received(stream: AsyncIterator[bytes]) -> bytes:
+    """The next bytes; none at the end. Faults of the connection in the client's own words."""
     try:
-        async with asyncio.timeout(AFTER_FINISH_SECONDS if reading.is_finished else None):
-            return await anext(stream)
-    except StopAsyncIteration:
-        return _END
-    except (TimeoutError, *_FAILURES):
-        if reading.is_finished:
-            return _END
-        raise
+        return await anext(stream, b"")
+    except httpx2.TimeoutException as error:
+        raise openai.APITimeoutError(error.request) from error
+    except httpx2.RequestError as error:
+        raise openai.APIConnectionError(request=error.request) from error
+
+
+def _fault_in(chunk: object) -> object:
+    """An error that was sent in the place of a chunk."""
+    if not isinstance(chunk, dict):
+        return None
+    return chunk if chunk.get("object") == "error" else chunk.get("error")
 
 
 class _Reading:
