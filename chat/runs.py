@@ -85,6 +85,9 @@ class RunManager:
         if not task.cancelled() and (error := task.exception()):
             logger.error("A run could not be ended", exc_info=error, extra=fields(run=run_id))
 
+    def drives(self, run_id: int) -> bool:
+        return run_id in self._running
+
     def stop(self, run_id: int) -> None:
         """Prompt for a run of this process; the mark in the store reaches those of others."""
         if run_id in self._running:
