@@ -75,7 +75,7 @@ class Hub:
     async def subscribed(self, conversation_id: int) -> AsyncIterator[Subscription]:
         subscription = Subscription()
         self._subscriptions[conversation_id].add(subscription)
-        if _is_over(self._listening):
+        if is_over(self._listening):
             self._listening = asyncio.create_task(self._listen(), context=Context())
         try:
             yield subscription
@@ -92,7 +92,7 @@ class Hub:
         for subscription in tuple(self._subscriptions.get(conversation_id, ())):
             subscription.feed(events)
         self._changed.add(conversation_id)
-        if _is_over(self._nudging):
+        if is_over(self._nudging):
             self._nudging = asyncio.create_task(self._nudge(), context=Context())
 
     def wake(self, conversation_id: int) -> None:
@@ -102,7 +102,7 @@ class Hub:
 
     async def settle(self) -> None:
         """Waits for the nudges that are under way, at the server's end."""
-        while not _is_over(self._nudging):
+        while not is_over(self._nudging):
             assert self._nudging is not None
             await asyncio.gather(self._nudging, return_exceptions=True)
 
@@ -163,7 +163,7 @@ class Hub:
                 self.wake(conversation_id)
 
 
-def _is_over(task: asyncio.Task[None] | None) -> bool:
+def is_over(task: asyncio.Task[None] | None) -> bool:
     """Also a task of an event loop that has ended with it."""
     return task is None or task.done() or task.get_loop() is not asyncio.get_running_loop()
 

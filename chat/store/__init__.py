@@ -6,7 +6,9 @@ Synchronous, as Django 5.2 has no asynchronous transactions; callers wrap it.
 from chat.store.asking import Ask, Refused, begin_run, own_conversation
 from chat.store.ending import Ending, cite, end_run
 from chat.store.events import (
+    Append,
     RunLost,
+    append_all,
     append_events,
     as_event,
     beat,
@@ -30,10 +32,12 @@ from chat.store.reading import (
 from chat.store.sweeping import interrupt, sweep_all, sweep_conversation
 
 __all__ = [
+    "Append",
     "Ask",
     "Ending",
     "Refused",
     "RunLost",
+    "append_all",
     "append_events",
     "as_event",
     "beat",
