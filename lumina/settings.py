@@ -240,6 +240,8 @@ LOGGING = {
         "lumina": {"level": "INFO"},
         "celery": {"level": "INFO"},
         **{name: {"level": "WARNING"} for name in TALKATIVE},
+        # Without Redis it prints a fault a second; chat.hub says once that it is gone.
+        "channels_redis": {"level": "CRITICAL"},
     },
 }
 

@@ -157,6 +157,11 @@ class ModelServer:
         """The bodies of the chat requests so far."""
         return [request.body for request in self.requests if request.body]
 
+    def wait_for_a_request(self, seconds: float = 10.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not self.requests and time.monotonic() < deadline:
+            time.sleep(0.01)
+
     def start(self) -> Self:
         ready = threading.Event()
         self._thread = threading.Thread(target=self._work, args=(ready,), daemon=True)
