@@ -5,4 +5,6 @@ class ChatConfig(AppConfig):
     name = "chat"
 
     def ready(self) -> None:
-        from chat import checks  # noqa: F401
+        from chat import checks, summarising  # noqa: F401
+
+        summarising.connect()

@@ -8,6 +8,10 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from memory.summary_models import Summarised, Summary
+
+__all__ = ["MemoryFile", "OwnersRows", "Proposal", "Revision", "Summarised", "Summary"]
+
 
 class OwnersRows(models.QuerySet):
     """Rows of one owner; there is no other way to them."""

@@ -11,13 +11,25 @@ from memory.engine.files import FileRefused, label_of, normal_path
 from memory.engine.opening import Opened, StoredFile, always_read, matching_skills, opened
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.tokens import estimate_tokens
+from memory.engine.values import Message as EngineMessage
 from memory.gate import Said
 from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
+from memory.summarising import (
+    KeptSummary,
+    SummaryText,
+    left_window,
+    summaries,
+    summaries_of,
+    summarise,
+)
+from memory.summary_ports import Summariser, SummaryFailed, SummaryLimits, summarise_with
 
 __all__ = [
+    "EngineMessage",
     "FileRefused",
+    "KeptSummary",
     "ListedFile",
     "Opened",
     "Outcome",
@@ -25,17 +37,26 @@ __all__ = [
     "Sanitized",
     "StartTexts",
     "StoredSource",
+    "Summariser",
+    "SummaryFailed",
+    "SummaryLimits",
+    "SummaryText",
     "asks_name",
     "clean_text",
     "count_tokens",
     "forget",
     "label_of",
+    "left_window",
     "list_files",
     "n_waiting",
     "note_of",
     "read_file",
     "sanitize",
     "start_texts",
+    "summaries",
+    "summaries_of",
+    "summarise",
+    "summarise_with",
     "wish_to_remember",
     "write",
 ]

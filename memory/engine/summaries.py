@@ -32,7 +32,7 @@ _TITLES: dict[Kind, str] = {
 _SOURCES = "Sources:"
 _KINDS: tuple[Kind, ...] = ("decision", "fact", "question")
 _SOURCES_SHARE, _LEAST_SOURCES = 5, 50
-_MOST_SOURCES = 12
+_MOST_SOURCES, _LISTED_SOURCES = 12, 40
 _USER_SHARE = 0.7
 _SHORTEST_LINE = 10
 _ALIKE = 0.6
@@ -165,7 +165,11 @@ def summary_of(
     may_keep: MayKeep,
 ) -> Summary:
     """The best items of every part, and the sources, in at most `limit` tokens."""
-    urls = _chosen_urls(addresses, max(_LEAST_SOURCES, limit // _SOURCES_SHARE), count)
+    urls = _chosen_urls(
+        [one for one in addresses[:_LISTED_SOURCES] if may_keep(one.url)],
+        max(_LEAST_SOURCES, limit // _SOURCES_SHARE),
+        count,
+    )
     left = limit - sum(count(f"- {url}\n") for url in urls)
     left -= sum(count(f"{title}\n") for title in _TITLES.values())
     chosen = _chosen(items, left, count, may_keep)

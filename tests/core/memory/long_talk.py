@@ -6,10 +6,12 @@ from __future__ import annotations
 import ast
 import random
 import re
+import sysconfig
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from pathlib import Path
 
-from memory.bench.library import source_files
+from memory.bench.library import MODULES
 from memory.bench.vocabulary import USER_FACTS
 from memory.engine import Message
 from memory.engine.tokens import estimate_tokens
@@ -51,13 +53,14 @@ def long_talk(n_tokens: int, *, seed: int = 1) -> tuple[list[Message], list[tupl
 def _topics() -> tuple[tuple[str, str], ...]:
     """Names of the library with paragraphs of their own documentation."""
     found = {}
-    for file in source_files():
-        for node in ast.walk(ast.parse("\n".join(file.lines))):
+    for module in MODULES:
+        path = Path(sysconfig.get_path("stdlib"), f"{module}.py")
+        tree = ast.parse(path.read_text(encoding="utf-8") if path.is_file() else "")
+        for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
-                name = getattr(node, "name", file.path.split("/")[-1].removesuffix(".py"))
                 text = _prose(ast.get_docstring(node) or "")
                 if 300 <= len(text) <= 4_000:
-                    found[f"{file.path.split('/')[-1].removesuffix('.py')}.{name}"] = text
+                    found[f"{module}.{getattr(node, 'name', module)}"] = text
     return tuple(found.items())
 
 
