@@ -14,8 +14,8 @@ from asgiref.sync import async_to_sync
 from chat.agent.errors import ModelError
 from chat.agent.ports import ChatModel, Finished, TextDelta
 from chat.agent.values import Message, Usage
+from chat.memory_reader import StoredMessages
 from chat.metrics import count_usage
-from chat.summary_reader import SummaryReader
 from memory.service import Summariser, SummaryFailed, SummaryLimits, summarise_with
 
 logger = logging.getLogger("lumina.summaries")
@@ -53,7 +53,7 @@ class ModelSummariser:
 
 def connect() -> None:
     """Gives memory what it summarises with. What picks the model is loaded when it is needed."""
-    summarise_with(SummaryReader(), _summariser, _limits)
+    summarise_with(StoredMessages(), _summariser, _limits)
 
 
 def _summariser() -> Summariser | None:

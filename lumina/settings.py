@@ -119,6 +119,10 @@ else:
         "control_folder": str(CELERY_BROKER_DIR / "control"),
     }
 
+# --- The index of the history -------------------------------------------------------------------
+
+CELERY_BEAT_SCHEDULE["index history"] = {"task": "memory.tasks.index_backlog", "schedule": 60.0}
+
 # --- People ------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "chat.User"

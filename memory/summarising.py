@@ -76,8 +76,7 @@ def left_window(
     most = means().limits().spans
     left = _left(owner_id, conversation_id, head_id, before_id) if most else []
     if left:
-        for summary_id in summary_store.want(owner_id, conversation_id, left, most):
-            later(summarise_span, summary_id)
+        later(summarise_span, summary_store.want(owner_id, conversation_id, left, most))
 
 
 def summaries(
@@ -136,7 +135,7 @@ def _left(
     path = list(reader.path(conversation_id, head_id)) if head_id is not None else []
     if before_id is not None and before_id not in path:
         return []
-    found = reader.read(path[-1:])
+    found = reader.read(path[:1])  # of one path, one owner; a question is quick to read
     if not any(is_own(one, owner_id, conversation_id) for one in found):
         return []
     return path if before_id is None else path[: path.index(before_id)]
@@ -159,8 +158,7 @@ def _shown(row: Summary, text: str, n_tokens: int) -> SummaryText:
 def forget_summarised(message_id: int) -> None:
     """A message is about to go: what was summarised from it goes at once, and is made again from
     what is left."""
-    for summary_id in summary_store.forget_message(message_id):
-        later(summarise_span, summary_id)
+    later(summarise_span, summary_store.forget_message(message_id))
 
 
 # --- Making -------------------------------------------------------------------------------------

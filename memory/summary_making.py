@@ -16,8 +16,9 @@ from memory.engine.summary_reading import Read, combined_summary, read_summary
 from memory.engine.tokens import estimate_tokens
 from memory.engine.transcript import Chunk, chunked, instructions
 from memory.engine.values import Message
+from memory.ports import MessageReader
 from memory.private import screen
-from memory.summary_ports import Means, Reader, Summariser, SummaryFailed, SummaryLimits, is_own
+from memory.summary_ports import Means, Summariser, SummaryFailed, SummaryLimits, is_own
 from memory.summary_store import Job, Made
 
 _BATCH = 50
@@ -43,7 +44,7 @@ def made(job: Job, means: Means, limits: SummaryLimits) -> Made:
     return _quoted(messages, limits)
 
 
-def _originals(job: Job, reader: Reader) -> Iterator[Message]:
+def _originals(job: Job, reader: MessageReader) -> Iterator[Message]:
     """The span's messages; of what was read, the address alone."""
     for start in range(0, len(job.message_ids), _BATCH):
         batch = job.message_ids[start : start + _BATCH]

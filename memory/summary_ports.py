@@ -1,4 +1,4 @@
-"""What summaries ask of the conversation: its messages, a model, and how much of both."""
+"""What summaries ask of the conversation: its messages, a model, and limits for both."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from memory.engine.values import Message
+from memory.ports import MessageReader, ReadMessage
 
 
 class SummaryFailed(Exception):
@@ -35,36 +35,11 @@ class SummaryLimits:
     seconds: float
 
 
-class ReadMessage(Protocol):
-    """A stored message; `parts` are what was read for it, then what was said."""
-
-    @property
-    def pk(self) -> int: ...
-    @property
-    def owner_id(self) -> int: ...
-    @property
-    def conversation_id(self) -> int: ...
-    @property
-    def parts(self) -> Sequence[Message]: ...
-
-
-class Reader(Protocol):
-    """The conversation's messages. Given by the chat."""
-
-    def read(self, message_ids: Sequence[int]) -> Sequence[ReadMessage]:
-        """Those that exist, in any order."""
-        ...
-
-    def path(self, conversation_id: int, head_id: int) -> Sequence[int]:
-        """The ids from the first message to the head; none where there is no such head."""
-        ...
-
-
 @dataclass(slots=True)
 class Means:
     """What the chat gives when it starts."""
 
-    reader: Reader
+    reader: MessageReader
     summariser: Callable[[], Summariser | None]
     limits: Callable[[], SummaryLimits]
 
@@ -73,7 +48,7 @@ _connected: list[Means] = []
 
 
 def summarise_with(
-    reader: Reader,
+    reader: MessageReader,
     summariser: Callable[[], Summariser | None],
     limits: Callable[[], SummaryLimits],
 ) -> None:

@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from memory import summary_store
-from memory.later import later
+from memory.later import send
 
 MOST_AT_ONCE = 20
 
@@ -22,5 +22,4 @@ def summarise_span(summary_id: int) -> None:
 @shared_task(ignore_result=True)
 def find_unsummarised() -> None:
     """Takes up what was lost on its way to a worker, and what has failed and waited."""
-    for summary_id in summary_store.due(timezone.now(), MOST_AT_ONCE):
-        later(summarise_span, summary_id)
+    send(summarise_span, summary_store.due(timezone.now(), MOST_AT_ONCE))

@@ -9,15 +9,52 @@ columns that grow, so that the ranking treats all lines at once and nothing is g
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory.engine.columns import Column
 from memory.engine.index import Floats
+from memory.engine.plan import Plan
 
 FARTHEST = 4
 """The greatest distance at which lines are neighbours."""
+
+
+@dataclass(slots=True)
+class LengthSums:
+    """Running totals of the lengths of all lines and of what surrounds them. Whole numbers: they
+    come out the same in whatever pieces they were added. `tail`: the last lengths of the group."""
+
+    own: int = 0
+    heading: int = 0
+    enclosing: int = 0
+    before: list[int] = field(default_factory=lambda: [0] * FARTHEST)
+    after: list[int] = field(default_factory=lambda: [0] * FARTHEST)
+    tail: list[int] = field(default_factory=list)
+
+    def add(
+        self, lengths: Sequence[int], heading: int, enclosing: Sequence[int], *, joins: bool
+    ) -> None:
+        tail = self.tail if joins else []
+        held = [*tail, *lengths]
+        for distance in range(1, FARTHEST + 1):
+            first = max(len(tail), distance)
+            later = held[first:]
+            self.after[distance - 1] += sum(later)
+            self.before[distance - 1] += sum(held[first - distance :][: len(later)])
+        self.own += sum(lengths)
+        self.heading += heading * len(lengths)
+        self.enclosing += sum(enclosing)
+        self.tail = held[-FARTHEST:]
+
+    def average(self, plan: Plan, n_lines: int) -> float:
+        """The mean length of a line with its surroundings, by the weights of the plan."""
+        total = self.own + plan.enclosing * self.enclosing + plan.heading * self.heading
+        total += sum(w * length for w, length in zip(plan.before, self.before, strict=False))
+        total += sum(w * length for w, length in zip(plan.after, self.after, strict=False))
+        return total / max(n_lines, 1)
 
 
 class Layout:
@@ -37,6 +74,7 @@ class Layout:
         self.heading_length = Column(np.float32)
         self.enclosing_length = Column(np.float32)
         self.has_output = False
+        self.sums = LengthSums()
         self._group = Column(np.int32)
         self._n_groups = 0
         # 1 where the line so far back is a neighbour, by distance.
@@ -71,14 +109,15 @@ class Layout:
         ends = [first + 1 + n, *(first + 2 + at + inside for at, inside in enumerate(n_inside))]
         self.inside_end.extend(ends, n + 1)
         start = self.n_lines
-        parents = _parents(n_inside)
         self.rows.extend(np.arange(first + 1, first + 1 + n), n)
         self.speaker.extend(speaker, n)
         self.is_talk.extend(is_talk, n)
         self.by_user.extend(by_user, n)
         self.length.extend(lengths, n)
         self.heading_length.extend(heading_length, n)
-        self.enclosing_length.extend(_enclosing(lengths, parents), n)
+        enclosing = enclosing_lengths(lengths, n_inside)
+        self.enclosing_length.extend(enclosing, n)
+        self.sums.add(lengths, heading_length, enclosing, joins=joins_group)
         self.has_output = self.has_output or not is_talk
         self._extend_groups(start, n)
 
@@ -89,6 +128,14 @@ class Layout:
             at = np.arange(start, start + n)
             same = (at >= distance) & (group[np.maximum(at - distance, 0)] == self._n_groups)
             back.extend(same, n)
+
+    def set_groups(self, group: NDArray[np.int64]) -> None:
+        """Say of all lines at once which are neighbours: those of one group."""
+        self._group = Column.of(group.astype(np.int32))
+        for distance, _ in enumerate(self._back, 1):
+            back = np.zeros(len(group), np.float32)
+            back[distance:] = group[distance:] == group[: max(0, len(group) - distance)]
+            self._back[distance - 1] = Column.of(back)
 
     def position(self, row: int) -> int:
         """The position of a shown row."""
@@ -142,10 +189,10 @@ def _parents(n_inside: Sequence[int]) -> list[int]:
     return parents
 
 
-def _enclosing(lengths: Sequence[int], parents: Sequence[int]) -> list[int]:
+def enclosing_lengths(lengths: Sequence[int], n_inside: Sequence[int]) -> list[int]:
     """For every line the summed lengths of the lines that enclose it."""
     sums = [0] * len(lengths)
-    for at, parent in enumerate(parents):
+    for at, parent in enumerate(_parents(n_inside)):
         if parent >= 0:
             sums[at] = sums[parent] + lengths[parent]
     return sums

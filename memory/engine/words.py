@@ -46,7 +46,7 @@ def _norms(layout: Layout, plan: Plan) -> Floats:
     length = layout.around(layout.length.values, plan.before, plan.after)
     length += np.float32(plan.enclosing) * layout.enclosing_length.values
     length += np.float32(plan.heading) * layout.heading_length.values
-    average = float(length.mean()) or 1.0
+    average = layout.sums.average(plan, layout.n_lines) or 1.0
     norms: Floats = np.float32(K1 * (1 - B)) + np.float32(K1 * B / average) * length
     return norms
 

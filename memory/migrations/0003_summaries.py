@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('chat', '0002_worker_signs'),
-        ('memory', '0001_files'),
+        ('memory', '0002_index'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

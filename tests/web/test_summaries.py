@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -16,9 +18,12 @@ from chat.importing import import_conversation
 from chat.models import Conversation, Message, User
 from memory import summary_store
 from memory.engine import Message as Said
+from memory.later import send
 from memory.models import Summarised, Summary
 from memory.service import left_window, summaries, summaries_of, summarise
-from memory.tasks_summaries import find_unsummarised
+from memory.summary_making import made
+from memory.summary_ports import means
+from memory.tasks_summaries import find_unsummarised, summarise_span
 from tests.core.memory.long_talk import long_talk
 from tests.servers.model_script import fail, say
 
@@ -271,9 +276,6 @@ def test_a_message_deleted_while_it_is_summarised_is_not_kept(
     (summary_id,) = leave(conversation, 8)
     job = summary_store.claim(summary_id, timedelta(minutes=5))
     assert job is not None
-    from memory.summary_making import made
-    from memory.summary_ports import means
-
     result = made(job, means(), means().limits())
     assert SECRET in result.summary.text
     lift_out(path[4])
@@ -423,14 +425,13 @@ def test_one_at_a_time_works_on_a_summary_and_a_dead_one_is_followed(alice: User
 def test_a_queue_that_is_down_fails_nobody_and_the_wish_stands(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memory.tasks_summaries import summarise_span
-
     def down(*args: Any, **kwargs: Any) -> None:
         raise ConnectionError("no broker")
 
     monkeypatch.setattr(summarise_span, "apply_async", down)
     conversation = talk(alice, 30)
     (summary_id,) = leave(conversation, 8)
+    send(summarise_span, [summary_id])
     assert summary_store.due(timezone.now(), 10) == [summary_id]
 
 
@@ -438,17 +439,15 @@ def test_a_queue_that_is_down_fails_nobody_and_the_wish_stands(
 def test_what_was_lost_on_its_way_is_sent_again(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memory.tasks_summaries import summarise_span
-
     sent: list[Any] = []
     conversation = talk(alice, 30)
     (summary_id,) = leave(conversation, 8)
-    monkeypatch.setattr(summarise_span, "apply_async", lambda args, **_: sent.append(args))
+    monkeypatch.setattr(summarise_span, "apply_async", lambda args, **_: sent.extend(args))
     find_unsummarised()
-    assert sent == [(summary_id,)]
+    assert sent == [summary_id]
     summarise_span(summary_id)
     find_unsummarised()
-    assert sent == [(summary_id,)]
+    assert sent == [summary_id]
 
 
 # --- A long history -----------------------------------------------------------------------------
@@ -463,6 +462,34 @@ def test_a_fact_of_every_tenth_of_170_000_tokens_is_in_the_summaries(alice: User
     assert sum(fact in text for fact, _ in facts) >= 8
     tight = shown(conversation, n_left, budget=1_200)
     assert sum(fact in tight for fact, _ in facts) >= 6
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_model_that_reads_170_000_tokens_in_chunks_loses_no_tenth(
+    alice: User, model: Callable[..., Any]
+) -> None:
+    server = model([{"reply": _statements, "times": 999}])
+    messages, facts = long_talk(170_000, seed=14)
+    conversation = stored(alice, messages)
+    n_left = len(messages) - 20
+    make(conversation, n_left)
+    assert {one.model_name for one in summaries_of(alice.pk, conversation.pk)} == {"scripted"}
+    assert len(server.bodies) >= 28
+    assert max(len(json.dumps(body)) for body in server.bodies) < 4 * 10_000
+    text = shown(conversation, n_left, budget=4_800)
+    assert sum(fact in text for fact, _ in facts) >= 9
+
+
+def _statements(body: dict[str, Any]) -> list[Any]:
+    """What a good model would write: the user's statements, and what each answer begins with."""
+    told = []
+    for line in body["messages"][-1]["content"].split("\n"):
+        if line.startswith("{"):
+            one = json.loads(line)
+            first, *rest = re.split(r"(?<=[.?]) (?=[A-Z])", one.get("text", ""))
+            said = [first, *rest] if one["from"] == "user" else [first]
+            told += [f"- {one['from']}: {text}" for text in said if not text.endswith("?")]
+    return say("\n".join(["FACTS", *told]))
 
 
 def stored(owner: User, messages: Sequence[Said]) -> Conversation:
