@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -42,7 +42,8 @@ from chat.providers.search.tavily import TavilyProvider
 from chat.providers.search.wikipedia import WikipediaProvider
 from chat.recall import ConversationRecall, WindowRule
 from chat.remembering import RunMemory, notes_at_start
-from memory.service import count_tokens
+from chat.summarising import ModelSummariser
+from memory.service import SummaryLimits, count_tokens
 
 if TYPE_CHECKING:
     from chat.providers.models.openai_compatible import OpenAICompatibleModel
@@ -51,6 +52,7 @@ LOOK_AGAIN_SECONDS = 60.0
 CONTEXT_TOKENS = 16_000
 HISTORY_SHARE = 0.5
 MEMORY_SHARE = 0.125
+SUMMARY_SHARE, SUMMARY_CHUNK_TOKENS = 0.5, 6_000
 
 EXAMPLES = (
     "Why does ice float?",
@@ -123,6 +125,35 @@ def _history_budget(question: str, context_tokens: int) -> int:
     """History gets its own limit, or half of what the model can take beside the question."""
     room = int(HISTORY_SHARE * context_tokens) - count_tokens(question)
     return max(0, min(settings.LUMINA_HISTORY_TOKENS, room))
+
+
+# --- Summaries ----------------------------------------------------------------------------------
+
+
+def summary_limits() -> SummaryLimits:
+    """A model gets no more to read at a time than half of what it can take."""
+    most = int(SUMMARY_SHARE * settings.LUMINA_MODEL_CONTEXT_TOKENS)
+    return SummaryLimits(
+        spans=settings.LUMINA_SUMMARY_SPANS,
+        tokens=settings.LUMINA_SUMMARY_TOKENS,
+        chunk_tokens=min(SUMMARY_CHUNK_TOKENS, most),
+        seconds=settings.LUMINA_SUMMARY_SECONDS,
+    )
+
+
+def summariser() -> ModelSummariser | None:
+    """The model that also answers; None where that is the built-in answerer, which only quotes."""
+    model, _ = async_to_sync(_model_apart)()
+    if isinstance(model, ExtractiveAnswerer):
+        return None
+    return ModelSummariser(model.name, settings.LUMINA_SUMMARY_SECONDS, _model_apart)
+
+
+async def _model_apart() -> tuple[ChatModel, Callable[[], Awaitable[None]]]:
+    """The model with connections of its own, and what closes them: background work has an event
+    loop for one call only."""
+    own = Services()
+    return await own.model(), own.close
 
 
 # --- The outside services -----------------------------------------------------------------------

@@ -103,6 +103,10 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "sweep runs": {"task": "chat.tasks.sweep_runs", "schedule": 60.0},
     "scan library": {"task": "chat.tasks.scan_library", "schedule": 600.0},
+    "find what is not summarised": {
+        "task": "memory.tasks_summaries.find_unsummarised",
+        "schedule": 60.0,
+    },
 }
 if REDIS_URL:
     CELERY_BROKER_TRANSPORT_OPTIONS = {"global_keyprefix": f"{REDIS_PREFIX}."}
@@ -212,6 +216,9 @@ LUMINA_HISTORY_TOKENS = env.count("LUMINA_HISTORY_TOKENS", 32_000, at_least=0)
 LUMINA_WINDOW_MESSAGES = env.count("LUMINA_WINDOW_MESSAGES", 20, at_least=0)
 LUMINA_WINDOW_SHARE = env.share("LUMINA_WINDOW_SHARE", 0.8)
 LUMINA_MEMORY_FILES_TOKENS = env.count("LUMINA_MEMORY_FILES_TOKENS", 2_000, at_least=0)
+LUMINA_SUMMARY_SPANS = env.count("LUMINA_SUMMARY_SPANS", 8, at_least=0)
+LUMINA_SUMMARY_TOKENS = env.count("LUMINA_SUMMARY_TOKENS", 600, at_least=60)
+LUMINA_SUMMARY_SECONDS = env.seconds("LUMINA_SUMMARY_SECONDS", 600)
 LUMINA_QUESTION_MAX_CHARS = env.count("LUMINA_QUESTION_MAX_CHARS", 20_000, at_least=100)
 
 # --- Metrics and logs --------------------------------------------------------------------------

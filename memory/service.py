@@ -22,10 +22,20 @@ from memory.phrases import asks_name, note_of, wish_to_remember
 from memory.ports import MessageReader, ReadMessage
 from memory.stored import recalling
 from memory.stored.indexing import NotTheirs, forget_index
+from memory.summarising import (
+    KeptSummary,
+    SummaryText,
+    left_window,
+    summaries,
+    summaries_of,
+    summarise,
+)
+from memory.summary_ports import Summariser, SummaryFailed, SummaryLimits, summarise_with
 
 __all__ = [
     "FileRefused",
     "HistoryMessage",
+    "KeptSummary",
     "ListedFile",
     "NotTheirs",
     "Opened",
@@ -36,12 +46,17 @@ __all__ = [
     "Sanitized",
     "StartTexts",
     "StoredSource",
+    "Summariser",
+    "SummaryFailed",
+    "SummaryLimits",
+    "SummaryText",
     "asks_name",
     "clean_text",
     "count_tokens",
     "forget",
     "forget_index",
     "label_of",
+    "left_window",
     "list_files",
     "n_waiting",
     "note_of",
@@ -53,6 +68,10 @@ __all__ = [
     "remember_pending",
     "sanitize",
     "start_texts",
+    "summaries",
+    "summaries_of",
+    "summarise",
+    "summarise_with",
     "wish_to_remember",
     "write",
 ]
