@@ -18,6 +18,7 @@ from memory.index_models import (
     Posting,
     StoredFact,
 )
+from memory.summary_models import Summarised, Summary
 
 __all__ = [
     "Block",
@@ -31,6 +32,8 @@ __all__ = [
     "Proposal",
     "Revision",
     "StoredFact",
+    "Summarised",
+    "Summary",
 ]
 
 

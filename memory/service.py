@@ -13,7 +13,7 @@ from memory.engine.opening import Opened, StoredFile, always_read, matching_skil
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.tokens import estimate_tokens
 from memory.engine.values import Message as HistoryMessage
-from memory.engine.values import Packed
+from memory.engine.values import Packed, Policy
 from memory.gate import Said
 from memory.handing_over import remember_later
 from memory.keeping import Outcome, forget, write
@@ -22,10 +22,20 @@ from memory.phrases import asks_name, note_of, wish_to_remember
 from memory.ports import MessageReader, ReadMessage
 from memory.stored import recalling
 from memory.stored.indexing import NotTheirs, forget_index
+from memory.summarising import (
+    KeptSummary,
+    SummaryText,
+    left_window,
+    summaries,
+    summaries_of,
+    summarise,
+)
+from memory.summary_ports import Summariser, SummaryFailed, SummaryLimits, summarise_with
 
 __all__ = [
     "FileRefused",
     "HistoryMessage",
+    "KeptSummary",
     "ListedFile",
     "NotTheirs",
     "Opened",
@@ -36,12 +46,17 @@ __all__ = [
     "Sanitized",
     "StartTexts",
     "StoredSource",
+    "Summariser",
+    "SummaryFailed",
+    "SummaryLimits",
+    "SummaryText",
     "asks_name",
     "clean_text",
     "count_tokens",
     "forget",
     "forget_index",
     "label_of",
+    "left_window",
     "list_files",
     "n_waiting",
     "note_of",
@@ -53,6 +68,10 @@ __all__ = [
     "remember_pending",
     "sanitize",
     "start_texts",
+    "summaries",
+    "summaries_of",
+    "summarise",
+    "summarise_with",
     "wish_to_remember",
     "write",
 ]
@@ -170,12 +189,14 @@ def recall(
     now: datetime | None = None,
     shown: Collection[str] = (),
     first_source: int | None = 1,
+    policy: Policy = "fill",
 ) -> Packed:
     """What a model should see for a question of the path that ends with the message `head_id`, the
     last before the question.
 
     `shown` are ids ("m12", "s40") of what the model sees anyway. Pages get the numbers of sources
-    from `first_source` on. What is not indexed yet is indexed here. Raises NotTheirs.
+    from `first_source` on. `lean` stops when nothing relevant is left. What is not indexed yet is
+    indexed here. Raises NotTheirs.
     """
     return recalling.recall(
         _readers[0],
@@ -187,4 +208,5 @@ def recall(
         now=now,
         shown=shown,
         first_source=first_source,
+        policy=policy,
     )

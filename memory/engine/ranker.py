@@ -90,12 +90,14 @@ def rank(history: History, question: Asked, *, limit: int | None = None) -> Rank
 
 def _words(history: History, terms: Mapping[str, float]) -> Floats:
     layout = history.layout
-    scores = word_scores(history.index, layout, terms, history.plan)
-    named = _named(history, list(terms))
-    if len(scores) and layout.has_output:
-        scores[layout.by_user.values] += np.float32(history.plan.said) * scores.max()
-    if len(scores):
-        scores[named & (scores > 0)] += np.float32(history.plan.named_speaker) * scores.max()
+    scores = word_scores(history.index, layout, terms)
+    if not len(scores):
+        return scores
+    if layout.has_output:
+        scores += layout.by_user.values * (np.float32(history.plan.said) * scores.max())
+    if history.named_speakers(list(terms)):
+        named = _named(history, list(terms)) & (scores > 0)
+        scores[named] += np.float32(history.plan.named_speaker) * scores.max()
     return scores
 
 

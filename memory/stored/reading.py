@@ -6,6 +6,7 @@ touches, and the texts of the messages whose lines may be packed.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
@@ -84,6 +85,7 @@ class StoredHistory(History):
         self.entries = self._entries  # type: ignore[assignment]
         self._texts, self._dates, self._shown = {}, {}, {}
         self._costs, self._past_costs = {}, {}
+        self._numbers_of_texts, self._times = {}, array("i")
         self._times_of: dict[int, int] = {}
         self._speakers = {name: number for number, name in enumerate(totals.speakers)}
 
@@ -139,7 +141,7 @@ class StoredHistory(History):
 
     def before_reasons(self, rows: Sequence[int]) -> None:
         self.stored_index.note_reasons(rows)
-        keys = {row: line_key(self.bare(row, past=True)) for row in rows}
+        keys = {row: line_key(self._bare(row)) for row in rows}
         found = self.stored_index.postings(set(keys.values()))
         self._times_of = {row: len(found[key][0]) for row, key in keys.items()}
 
@@ -147,6 +149,15 @@ class StoredHistory(History):
 
     def __contains__(self, message_id: object) -> bool:
         return bool(self.numbers_of([str(message_id)]))
+
+    def same(self, row: int, *, past: bool = False) -> int:
+        renewed = None if past else self._texts.get(row)
+        return self._text_number(self._bare(row) if renewed is None else renewed)
+
+    def _bare(self, row: int) -> str:
+        entry, number = self.entry_of(row)
+        line = entry.lines[number]
+        return entry.text[line.body : line.span.end]
 
     def times(self, row: int) -> int:
         return self._times_of[row]

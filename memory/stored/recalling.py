@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 from memory.engine.tokens import CountTokens, estimate_tokens
-from memory.engine.values import Packed
+from memory.engine.values import Packed, Policy
 from memory.index_models import Mark
 from memory.ports import MessageReader
 from memory.stored.chains import path_to
@@ -28,6 +28,7 @@ def recall(
     now: datetime | None = None,
     shown: Collection[str] = (),
     first_source: int | None = 1,
+    policy: Policy = "fill",
     count_tokens: CountTokens = estimate_tokens,
 ) -> Packed:
     """What a model should see of the path that ends with `head_id`, as `History.pack` chooses it.
@@ -39,7 +40,12 @@ def recall(
             mark = _mark(reader, owner_id, conversation_id, head_id)
             history = open_history(reader, mark, question, budget_tokens, count_tokens=count_tokens)
             return history.pack(
-                question, budget_tokens, now=now, shown=shown, first_source=first_source
+                question,
+                budget_tokens,
+                now=now,
+                policy=policy,
+                shown=shown,
+                first_source=first_source,
             )
         except StaleIndex:
             if not tries_left:
