@@ -83,7 +83,7 @@ def same_as_in_memory(reader, owner, conversation, head, path, **options):
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(STEP, min_size=1, max_size=5), st.randoms(use_true_random=False))
 def test_every_branch_is_recalled_as_if_it_were_alone(alice, small_blocks, steps, random):
