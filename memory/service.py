@@ -7,9 +7,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory import store
+from memory import embedding, store
+from memory.engine.errors import EmbedderFailed
 from memory.engine.files import FileRefused, label_of, normal_path
 from memory.engine.opening import Opened, StoredFile, always_read, matching_skills, opened
+from memory.engine.ports import Embedder
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.tokens import estimate_tokens
 from memory.engine.values import Message as HistoryMessage
@@ -20,8 +22,9 @@ from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
 from memory.ports import MessageReader, ReadMessage
-from memory.stored import checking, recalling, searching
+from memory.stored import checking, meaning, recalling, searching
 from memory.stored.indexing import NotTheirs, forget_index
+from memory.stored.recalling import State
 from memory.stored.searching import FoundLine
 from memory.summarising import (
     KeptSummary,
@@ -47,6 +50,7 @@ __all__ = [
     "Said",
     "Sanitized",
     "StartTexts",
+    "State",
     "StoredSource",
     "Summariser",
     "SummaryFailed",
@@ -57,8 +61,10 @@ __all__ = [
     "clean_text",
     "conversations",
     "count_tokens",
+    "encode_pending",
     "forget",
     "forget_index",
+    "index_state",
     "label_of",
     "left_window",
     "list_files",
@@ -216,7 +222,32 @@ def recall(
         shown=shown,
         first_source=first_source,
         policy=policy,
+        embedder=_embedder(),
     )
+
+
+def _embedder() -> Embedder | None:
+    """None also where it does not load: the state says so, and words do the work."""
+    try:
+        return embedding.embedder()
+    except EmbedderFailed:
+        return None
+
+
+def encode_pending(*, limit: int) -> int:
+    """Encode parts without vectors of the configured encoder, oldest first; says how many it did,
+    none where there is no encoder or it fails."""
+    try:
+        encoder = embedding.embedder()
+    except EmbedderFailed as error:
+        recalling.note_problem(str(error))
+        return 0
+    return meaning.encode_pending(_readers[0], encoder, limit) if encoder else 0
+
+
+def index_state(conversation_id: int) -> State:
+    """How far a conversation is indexed and encoded, and what is wrong with the encoder."""
+    return recalling.state_of(conversation_id)
 
 
 def search_history(

@@ -143,6 +143,7 @@ def _late(
     they hold among themselves by late interaction."""
     vectors, rows = history.vectors, history.layout.rows.values
     assert vectors is not None
+    history.read_tokens(rows[candidates])
     missing = candidates[~np.isin(candidates, by_meaning)]
     ranked = np.concatenate([by_meaning, missing])
     among = np.isin(ranked, candidates)

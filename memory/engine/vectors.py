@@ -32,7 +32,8 @@ class Vectors:
         self.pooled = Column(np.float32, self.dimensions)
 
     def add(self, row: int, embedding: Embedding, *, with_tokens: bool) -> None:
-        self.pooled.values[row] = embedding.pooled
+        # In half precision, as it is kept: a history in a database ranks the same.
+        self.pooled.values[row] = embedding.pooled.astype(np.float16)
         if with_tokens and embedding.tokens is not None and len(embedding.tokens):
             self.tokens[row] = compress(embedding.tokens)
 
