@@ -189,10 +189,12 @@ class StoredHistory(History):
     def _last_said(self) -> Iterator[int]:
         """The numbers of the last answer and its question, or of the last question alone."""
         parts = self.places.parts
-        said = np.flatnonzero(((parts["flags"] & TALK) > 0) & (parts["lines"] > 0))
-        for at, number in enumerate(said[::-1][:2].tolist()):
-            yield number
-            if at == 0 and parts["flags"][number] & BY_USER:
+        n_said = 0
+        for number in np.flatnonzero(parts["flags"] & TALK)[::-1].tolist():
+            if parts["lines"][number]:
+                n_said += 1
+                yield number
+            if n_said == 2 or (n_said and parts["flags"][number] & BY_USER):
                 return
 
     def cost(self, row: int, *, past: bool = False) -> int:
