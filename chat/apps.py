@@ -6,3 +6,6 @@ class ChatConfig(AppConfig):
 
     def ready(self) -> None:
         from chat import checks  # noqa: F401
+        from chat.accounts import receivers
+
+        receivers.connect()
