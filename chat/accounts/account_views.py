@@ -85,6 +85,7 @@ def _page(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpRespon
         "on_account": True,
         "person": person,
         "role": role_of(person),
+        "has_password": passwords.has_password(person),
         "password_form": ChangePasswordForm(person),
         "zone_form": ZoneForm({"time_zone": person.time_zone}),
         "sessions": sessions.of(person.pk),

@@ -10,6 +10,7 @@ from django.contrib.auth import password_validation
 from django.contrib.auth.validators import UnicodeUsernameValidator
 
 from chat.accounts.content import HOURS, REASON_CHARS
+from chat.accounts.passwords import has_password
 from chat.accounts.usage import FIELDS
 from chat.models import User
 
@@ -86,7 +87,7 @@ class ChangePasswordForm(NewPasswordForm):
 
     def __init__(self, person: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(person, *args, **kwargs)
-        if not person.has_usable_password():
+        if not has_password(person):
             del self.fields["old"]
 
     def clean_old(self) -> str:

@@ -22,4 +22,5 @@ class VisitorMiddleware(MiddlewareMixin):
         visitor, store = visitors.current(), getattr(request, "session", None)
         if visitor and isinstance(store, sessions.SessionStore) and not store.modified:
             sessions.touch(store, visitor)
+        response.headers.setdefault("Cache-Control", "private")  # pages are one person's
         return response

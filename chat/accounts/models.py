@@ -88,6 +88,7 @@ class Usage(models.Model):
 
     class Meta:
         ordering = ("owner", "-day")
+        verbose_name_plural = "usage"
         constraints = (models.UniqueConstraint(name="usage_once_a_day", fields=("owner", "day")),)
 
     def __str__(self) -> str:
@@ -124,6 +125,7 @@ class ContentAccess(models.Model):
 
     class Meta:
         ordering = ("-opened_at", "-id")
+        verbose_name_plural = "content accesses"
         permissions = (("open_content", "Can open a person's conversations, for a reason"),)
         constraints = (
             models.CheckConstraint(

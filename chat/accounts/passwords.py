@@ -46,6 +46,11 @@ class NotAboutYou(rules.UserAttributeSimilarityValidator):
         return ""
 
 
+def has_password(person: User) -> bool:
+    """Django takes an account that never had one for one with a usable password."""
+    return bool(person.password) and person.has_usable_password()
+
+
 def set_password(person: User, password: str, *, keep: str | None = None) -> None:
     """Sets it, ends every session but the one to keep, and lets no older link be used."""
     with transaction.atomic():

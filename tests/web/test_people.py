@@ -242,11 +242,12 @@ def test_the_old_password_cannot_be_guessed_from_a_stolen_session(
     assert replies == [400, 400, 400, 429]
 
 
+@pytest.mark.parametrize("nothing", ["", "!unusable"])
 def test_an_owner_without_a_password_sets_the_first_one(
-    alice: User, browser_of: Callable[[User], Client]
+    alice: User, browser_of: Callable[[User], Client], nothing: str
 ) -> None:
-    alice.set_unusable_password()
-    alice.save()
+    User.objects.filter(pk=alice.pk).update(password=nothing)
+    alice.refresh_from_db()
     client = browser_of(alice)
     assert b"Set a password" in client.get("/account/").content
     form = {"password": GOOD, "again": GOOD}

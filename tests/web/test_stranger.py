@@ -496,7 +496,7 @@ def test_content_is_opened_with_a_reason_read_with_a_log_and_seen_by_the_person(
     assert b"A secret answer" in client.get(transcript).content
     page = browser_of(charlie).get("/account/").content.decode()
     assert "Charlie asked for help" in page
-    assert f"read a conversation conversation {run.conversation_id}" in page
+    assert f"read a conversation: charlie · conversation {run.conversation_id}" in page
     client.post(f"/people/{charlie.pk}/content/close/")
     assert client.get(transcript).status_code == 404
     done = set(AuditEntry.objects.filter(about_id=charlie.pk).values_list("action", flat=True))
