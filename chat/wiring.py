@@ -327,6 +327,7 @@ def secrets_in_use() -> list[str]:
         settings.LUMINA_TAVILY_KEY,
         settings.LUMINA_BRAVE_KEY,
         settings.LUMINA_METRICS_TOKEN,
+        settings.EMAIL_HOST_PASSWORD,
         str(settings.DATABASES["default"].get("PASSWORD") or ""),
         *(urlsplit(address).password or "" for address in addresses),
     ]

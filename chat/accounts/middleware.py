@@ -1,4 +1,7 @@
-"""Knows who is being served, for the audit log, and notes when a session was last seen."""
+"""Knows who is being served, for sessions and the audit log, and notes when one was last seen.
+
+It stands before the sessions' middleware, which saves them on the way out.
+"""
 
 from __future__ import annotations
 
@@ -22,5 +25,6 @@ class VisitorMiddleware(MiddlewareMixin):
         visitor, store = visitors.current(), getattr(request, "session", None)
         if visitor and isinstance(store, sessions.SessionStore) and not store.modified:
             sessions.touch(store, visitor)
+        visitors.enter(None)
         response.headers.setdefault("Cache-Control", "private")  # pages are one person's
         return response

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.apps import apps
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.db.models.signals import post_delete
 from django.http import HttpRequest
@@ -26,6 +27,8 @@ def connect() -> None:
     user_logged_in.connect(_signed_in, dispatch_uid="lumina")
     user_logged_out.connect(_signed_out, dispatch_uid="lumina")
     user_login_failed.connect(_failed, dispatch_uid="lumina")
+    memory: Any = apps.get_app_config("memory")
+    memory.exported.connect(_exported, dispatch_uid="lumina")
     for model in DELETIONS:
         post_delete.connect(_deleted, sender=model, dispatch_uid=f"lumina {model}")
 
@@ -54,6 +57,12 @@ def _nobody() -> Any:
     from django.contrib.auth.models import AnonymousUser
 
     return AnonymousUser()
+
+
+def _exported(sender: Any, owner_id: int, **more: Any) -> None:
+    from chat.models import User
+
+    audit.note(Action.EXPORTED, about=User.objects.get(pk=owner_id), target="memory files")
 
 
 def _deleted(sender: Any, instance: Any, **more: Any) -> None:
