@@ -19,6 +19,7 @@ from asgiref.sync import async_to_sync
 from django.conf import settings
 
 from chat import store
+from chat.accounts.searching import LimitedSearcher
 from chat.agent.limits import Limits
 from chat.agent.loop import Means, Turn
 from chat.agent.ports import ChatModel, SearchProvider
@@ -200,7 +201,12 @@ class Services:
         library = FailoverSearcher(
             [LibraryProvider(run.owner_id)], timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS
         )
-        return Toolbox(web=self._web, library=library, reader=self._reader, memory=RunMemory(run))
+        return Toolbox(
+            web=self._web and LimitedSearcher(self._web, run.owner_id, run.address),
+            library=LimitedSearcher(library, run.owner_id, run.address),
+            reader=self._reader,
+            memory=RunMemory(run),
+        )
 
     async def model(self) -> ChatModel:
         """The configured model; else one found on this machine; else the built-in answerer.
@@ -379,6 +385,7 @@ def secrets_in_use() -> list[str]:
         settings.LUMINA_TAVILY_KEY,
         settings.LUMINA_BRAVE_KEY,
         settings.LUMINA_METRICS_TOKEN,
+        settings.EMAIL_HOST_PASSWORD,
         str(settings.DATABASES["default"].get("PASSWORD") or ""),
         *(urlsplit(address).password or "" for address in addresses),
     ]
