@@ -15,6 +15,13 @@ class Column:
         self._rows: NDArray[Any] = np.zeros((64, width) if width else 64, dtype)
         self.size = 0
 
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> Column:
+        """A column that holds these rows."""
+        column = cls(values.dtype.type)
+        column._rows, column.size = values, len(values)
+        return column
+
     def extend(self, rows: Any, count: int) -> None:
         """Append `count` rows: an array or sequence of them, or one value for all."""
         needed = self.size + count

@@ -11,15 +11,55 @@ anew: what a line's surroundings weigh is summed up when they are written.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory.engine.columns import Column
 from memory.engine.index import Floats, Numbers
 from memory.engine.plan import Plan
 
+Exact: TypeAlias = NDArray[np.float64]
+
 FARTHEST = 4
 """The greatest distance at which lines are neighbours."""
+
+
+@dataclass(slots=True)
+class LengthSums:
+    """Running totals of the lengths of all lines and of what surrounds them. Whole numbers: they
+    come out the same in whatever pieces they were added. `tail`: the last lengths of the group."""
+
+    own: int = 0
+    heading: int = 0
+    enclosing: int = 0
+    before: list[int] = field(default_factory=lambda: [0] * FARTHEST)
+    after: list[int] = field(default_factory=lambda: [0] * FARTHEST)
+    tail: list[int] = field(default_factory=list)
+
+    def add(
+        self, lengths: Sequence[int], heading: int, enclosing: Sequence[int], *, joins: bool
+    ) -> None:
+        tail = self.tail if joins else []
+        held = [*tail, *lengths]
+        for distance in range(1, FARTHEST + 1):
+            first = max(len(tail), distance)
+            later = held[first:]
+            self.after[distance - 1] += sum(later)
+            self.before[distance - 1] += sum(held[first - distance :][: len(later)])
+        self.own += sum(lengths)
+        self.heading += heading * len(lengths)
+        self.enclosing += sum(enclosing)
+        self.tail = held[-FARTHEST:]
+
+    def average(self, plan: Plan, n_lines: int) -> float:
+        """The mean length of a line with its surroundings, by the weights of the plan."""
+        total = self.own + plan.enclosing * self.enclosing + plan.heading * self.heading
+        total += sum(w * length for w, length in zip(plan.before, self.before, strict=False))
+        total += sum(w * length for w, length in zip(plan.after, self.after, strict=False))
+        return total / max(n_lines, 1)
 
 
 class Layout:
@@ -33,6 +73,7 @@ class Layout:
         if max(len(self.plan.before), len(self.plan.after)) > FARTHEST:
             raise ValueError(f"lines further apart than {FARTHEST} are no neighbours")
         self.kernel = _kernel(self.plan)
+        self.exact_kernel: Exact = self.kernel.astype(np.float64)
         self.message = Column(np.int32)
         self.is_line = Column(np.bool_)
         self.slot = Column(np.int32)
@@ -44,9 +85,9 @@ class Layout:
         self.by_user = Column(np.bool_)
         self.is_shown = Column(np.bool_)
         self.length = Column(np.float32)
-        self.around_length = Column(np.float32)
-        self.total_length = 0.0
+        self.around_length = Column(np.float64)
         self.has_output = False
+        self.sums = LengthSums()
 
     @property
     def n_rows(self) -> int:
@@ -63,7 +104,7 @@ class Layout:
     @property
     def mean_length(self) -> float:
         """The mean of `around_length` over all lines, kept as they come; 1 where there is none."""
-        return self.total_length / self.n_lines if self.total_length else 1.0
+        return self.sums.average(self.plan, self.n_lines) or 1.0
 
     def add(
         self,
@@ -92,17 +133,17 @@ class Layout:
         self.speaker.extend(speaker, n)
         self.is_talk.extend(is_talk, n)
         self.by_user.extend(by_user, n)
+        enclosing = enclosing_lengths(lengths, n_inside)
+        self.sums.add(lengths, heading_length, enclosing, joins=joins_group)
         self.has_output = self.has_output or not is_talk
-        above = self.plan.heading * heading_length
-        enclosing = self.plan.enclosing
-        self._add_lengths(lengths, [above + enclosing * n for n in _above(lengths, n_inside)])
+        self._add_lengths(lengths, above_lengths(self.plan, heading_length, enclosing))
 
     def _leave_gap(self) -> None:
         self.is_shown.extend(False, FARTHEST)
         self.length.extend(0, FARTHEST)
         self.around_length.extend(0, FARTHEST)
 
-    def _add_lengths(self, lengths: Sequence[int], above: Sequence[float]) -> None:
+    def _add_lengths(self, lengths: Sequence[int], above: Exact) -> None:
         """What the new lines weigh with what stands round them, and what they add to the last."""
         n = len(lengths)
         if not n:
@@ -112,12 +153,11 @@ class Layout:
         self.around_length.extend(above, n)
         start = self.n_slots - n
         seen = self.length.values[start - FARTHEST :].astype(np.float64)
-        given = np.convolve(seen[FARTHEST:], self.kernel)[:FARTHEST]
+        given = np.convolve(seen[FARTHEST:], self.exact_kernel)[:FARTHEST]
         given *= self.is_shown.values[start - FARTHEST : start]
-        own = np.convolve(seen, self.kernel)[2 * FARTHEST : 2 * FARTHEST + n]
+        own = np.convolve(seen, self.exact_kernel)[2 * FARTHEST : 2 * FARTHEST + n]
         self.around_length.values[start - FARTHEST : start] += given
         self.around_length.values[start:] += own
-        self.total_length += float(given.sum() + own.sum()) + sum(above)
 
     def position(self, row: int) -> int:
         """The position of a shown row."""
@@ -150,7 +190,14 @@ def _kernel(plan: Plan) -> Floats:
     return kernel
 
 
-def _above(lengths: Sequence[int], n_inside: Sequence[int]) -> list[int]:
+def above_lengths(plan: Plan, heading_length: Any, enclosing: Any) -> Exact:
+    """What the heading and the enclosing lines add to the length of lines. Exact, as the weights
+    have few digits: the same in whatever pieces it is added."""
+    weighed: Exact = np.float64(np.float32(plan.heading)) * np.asarray(heading_length, np.float64)
+    return weighed + np.float64(np.float32(plan.enclosing)) * np.asarray(enclosing, np.float64)
+
+
+def enclosing_lengths(lengths: Sequence[int], n_inside: Sequence[int]) -> list[int]:
     """For every line the summed lengths of the lines that enclose it."""
     sums = []
     open_lines: list[tuple[int, int]] = []

@@ -72,6 +72,7 @@ class Ranked:
 def rank(history: History, question: Asked, *, limit: int | None = None) -> Ranked:
     """All lines in order; with a `limit` at least so many, where no more can be wanted."""
     terms = question.terms
+    history.before_ranking(terms)
     n = history.layout.n_lines
     words = _words(history, terms)
     rankings = {"words": order(words, history.plan.ranked if history.vectors else limit)}
@@ -157,9 +158,11 @@ def _late(
 
 
 def _idf_of(history: History, words: Sequence[str]) -> dict[str, float]:
+    terms_by_word = {word: history.terms(word) for word in set(words)}
+    history.read_terms(term for terms in terms_by_word.values() for term in terms)
     weights = {}
-    for word in set(words):
-        known = [history.index.idf(term) for term in history.terms(word) if history.index.has(term)]
+    for word, terms in terms_by_word.items():
+        known = [history.index.idf(term) for term in terms if history.index.has(term)]
         if known:
             weights[word] = max(known)
     return weights

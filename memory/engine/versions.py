@@ -63,6 +63,17 @@ class Versions:
             target.add(_Reading(call, list(rows)))
         return closing
 
+    def resume(self, call: Call, rows: Sequence[Row], closing: Closing, *, ok: bool) -> None:
+        """Take up again what a call answered, as `note` left it: `closing` is all that was done
+        to its rows since."""
+        if not ok and call.kind != "run":
+            return
+        if call.kind == "change" and call.old is not None and call.new is not None:
+            rows = [_written(row) for row in rows if row.text[:2] == "+ "]
+        closed = set(closing.closed)
+        kept = [Row(r.row, closing.texts.get(r.row, r.text), r.row in closed) for r in rows]
+        self._readings.setdefault(call.target, []).append(_Reading(call, kept))
+
 
 def _written(row: Row) -> Row:
     """A row that a change wrote: a later change can close it."""

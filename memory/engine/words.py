@@ -32,13 +32,17 @@ def word_scores(index: LineIndex, layout: Layout, terms: Mapping[str, float]) ->
     if not layout.n_lines:
         return np.zeros(0, np.float32)
     scores: Floats = np.zeros(layout.n_slots, np.float32)
-    norms: Floats = np.float32(K1 * B / layout.mean_length) * layout.around_length.values
-    norms += np.float32(K1 * (1 - B))
+    norms = _norms(layout)
     for name, weight in terms.items():
         if index.has(name):
             _add_term(scores, norms, layout, _Term.of(index, layout, name), weight)
     by_position: Floats = scores[layout.slots.values]
     return by_position
+
+
+def _norms(layout: Layout) -> Floats:
+    share = np.float32(K1 * B / layout.mean_length)
+    return share * layout.around_length.values.astype(np.float32) + np.float32(K1 * (1 - B))
 
 
 class _Term(NamedTuple):
