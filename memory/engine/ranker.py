@@ -145,6 +145,7 @@ def _late(
     vectors, rows = history.vectors, history.layout.rows.values
     assert vectors is not None
     missing = candidates[~np.isin(candidates, by_meaning)]
+    missing = missing[vectors.is_encoded.values[rows[missing]]]
     ranked = np.concatenate([by_meaning, missing])
     among = np.isin(ranked, candidates)
     held = among & np.array([row in vectors.tokens for row in rows[ranked].tolist()], np.bool_)
