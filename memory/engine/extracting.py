@@ -150,13 +150,12 @@ def _kind(messages: Sequence[Message], one: _Said) -> Kind | None:
 
 
 def _is_open(messages: Sequence[Message], number: int) -> bool:
-    """Whether nothing was answered before the next question, or the answer says it has none."""
-    for message in messages[number + 1 :]:
-        if message.role == "user":
-            break
-        if message.role == "assistant" and message.text.strip():
-            return _has_cue("no_answer", message.text[:_ANSWER_BEGINS])
-    return True
+    """Whether nothing was answered before the next question, or the answer says it has none. What
+    the span's last message asks may be answered after it."""
+    after = next((one for one in messages[number + 1 :] if one.text.strip()), None)
+    if after is None or after.role == "user":
+        return after is not None
+    return _has_cue("no_answer", after.text[:_ANSWER_BEGINS])
 
 
 def _factor(message: Message, one: _Said, kind: Kind) -> float:
