@@ -53,7 +53,7 @@ LOOK_AGAIN_SECONDS = 60.0
 CONTEXT_TOKENS = 16_000
 HISTORY_SHARE = 0.5
 MEMORY_SHARE = 0.125
-SUMMARY_SHARE, SUMMARY_CHUNK_TOKENS = 0.5, 6_000
+SUMMARY_SHARE, SUMMARY_CHUNK_TOKENS, SUMMARY_ANSWER_TOKENS = 0.5, 6_000, 2_048
 
 EXAMPLES = (
     "Why does ice float?",
@@ -132,12 +132,15 @@ def _history_budget(question: str, context_tokens: int) -> int:
 
 
 def summary_limits() -> SummaryLimits:
-    """A model gets no more to read at a time than half of what it can take."""
-    most = int(SUMMARY_SHARE * (settings.LUMINA_MODEL_CONTEXT_TOKENS or CONTEXT_TOKENS))
+    """A model gets no more to read at a time than half of what it can take, and may write a
+    quarter: more than a summary needs, as it may think first."""
+    context = settings.LUMINA_MODEL_CONTEXT_TOKENS or CONTEXT_TOKENS
+    most = int(SUMMARY_SHARE * context)
     return SummaryLimits(
         spans=settings.LUMINA_SUMMARY_SPANS,
         tokens=settings.LUMINA_SUMMARY_TOKENS,
         chunk_tokens=min(SUMMARY_CHUNK_TOKENS, most),
+        answer_tokens=min(SUMMARY_ANSWER_TOKENS, most // 2),
         seconds=settings.LUMINA_SUMMARY_SECONDS,
     )
 
