@@ -137,6 +137,7 @@ def _keep_source(run_id: int, source: values.Source) -> None:
             "snapshot_hash": hashlib.sha256(source.text.encode()).hexdigest(),
             "read_at": source.read_at,
             "published_at": source.published_at,
+            "recalled": source.recalled,
         },
     )
     known = set(row.passages.values_list("start", "end"))
