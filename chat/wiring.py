@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -16,9 +17,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import httpx
 from asgiref.sync import async_to_sync
-from django.conf import settings
+from django.db import DatabaseError
 
 from chat import store
+from chat.accounts import stored
 from chat.accounts.searching import LimitedSearcher
 from chat.agent.limits import Limits
 from chat.agent.loop import Means, Turn
@@ -47,6 +49,8 @@ from memory.service import count_tokens
 if TYPE_CHECKING:
     from chat.providers.models.openai_compatible import OpenAICompatibleModel
 
+settings = stored.Configured()
+
 LOOK_AGAIN_SECONDS = 60.0
 HISTORY_SHARE = 0.5
 MEMORY_SHARE = 0.125
@@ -72,6 +76,7 @@ class Prepared:
 
 
 async def prepare_run(run: Run) -> Prepared:
+    services().catch_up(await in_database(stored.refresh)())
     answer = ""
     sources: Sequence[Source] = ()
     if run.continues:
@@ -131,6 +136,7 @@ class Services:
     def __init__(self) -> None:
         self._model: ChatModel | None = None
         self._looked_at = 0.0
+        self._version = 0
 
     @cached_property
     def _client(self) -> httpx.AsyncClient:
@@ -189,6 +195,13 @@ class Services:
                 return remote_model(found.base_url, found.model)
         return ExtractiveAnswerer()
 
+    def catch_up(self, version: int) -> None:
+        """Begins anew after stored settings have changed. Runs under way keep what they have."""
+        if version != self._version:
+            for name in ("_client", "_web"):
+                self.__dict__.pop(name, None)
+            self._model, self._looked_at, self._version = None, 0.0, version
+
     async def close(self) -> None:
         if "_client" in self.__dict__:
             await self._client.aclose()
@@ -244,6 +257,8 @@ def services() -> Services:
 
 async def warm_up() -> None:
     """Does beside the server's start what the first question would wait for."""
+    with suppress(DatabaseError):  # a database that is not ready is told of elsewhere
+        services().catch_up(await in_database(stored.refresh)())
     await asyncio.to_thread(import_module, "chat.providers.models.openai_compatible")
     await services().model()
 
