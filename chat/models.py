@@ -18,6 +18,7 @@ from chat.accounts.models import (
     Quota,
     RateCount,
     Session,
+    StoredSetting,
     Usage,
 )
 from chat.library_models import LibraryDocument, LibraryFolder, LibraryPassage
@@ -41,6 +42,7 @@ __all__ = [
     "Session",
     "SignInLink",
     "Source",
+    "StoredSetting",
     "Usage",
     "User",
     "WorkerSign",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -16,9 +17,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import httpx
 from asgiref.sync import async_to_sync
-from django.conf import settings
+from django.db import DatabaseError
 
 from chat import store
+from chat.accounts import stored
 from chat.accounts.searching import LimitedSearcher
 from chat.agent.limits import Limits
 from chat.agent.loop import Means, Turn
@@ -49,6 +51,8 @@ from memory.service import SummaryLimits, count_tokens
 if TYPE_CHECKING:
     from chat.providers.models.openai_compatible import OpenAICompatibleModel
 
+settings = stored.Configured()
+
 LOOK_AGAIN_SECONDS = 60.0
 CONTEXT_TOKENS = 16_000
 HISTORY_SHARE = 0.5
@@ -76,6 +80,7 @@ class Prepared:
 
 
 async def prepare_run(run: Run) -> Prepared:
+    services().catch_up(await in_database(stored.refresh)())
     answer = ""
     sources: Sequence[Source] = ()
     if run.continues:
@@ -175,6 +180,7 @@ class Services:
         self._model: ChatModel | None = None
         self._looked_at = 0.0
         self._said_context: int | None = None
+        self._version = 0
 
     @cached_property
     def _client(self) -> httpx.AsyncClient:
@@ -250,6 +256,14 @@ class Services:
                 return remote_model(found.base_url, found.model)
         return ExtractiveAnswerer()
 
+    def catch_up(self, version: int) -> None:
+        """Begins anew after stored settings have changed. Runs under way keep what they have."""
+        if version != self._version:
+            for name in ("_client", "_web"):
+                self.__dict__.pop(name, None)
+            self._model, self._said_context = None, None
+            self._looked_at, self._version = 0.0, version
+
     async def close(self) -> None:
         if "_client" in self.__dict__:
             await self._client.aclose()
@@ -305,6 +319,8 @@ def services() -> Services:
 
 async def warm_up() -> None:
     """Does beside the server's start what the first question would wait for."""
+    with suppress(DatabaseError):  # a database that is not ready is told of elsewhere
+        services().catch_up(await in_database(stored.refresh)())
     await asyncio.to_thread(import_module, "chat.providers.models.openai_compatible")
     await services().model()
 

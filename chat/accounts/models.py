@@ -138,6 +138,17 @@ class ContentAccess(models.Model):
         return f"Access {self.pk} until {self.ends_at:%Y-%m-%d %H:%M}"
 
 
+class StoredSetting(models.Model):
+    """A setting that an owner stored. `closed` is its encrypted value."""
+
+    name = models.CharField(max_length=64, unique=True)
+    closed = models.TextField()
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class AuditEntry(models.Model):
     """Who did what to whom, when and from where. The people are ids and names, not links: an
     entry outlives the accounts that it is about."""

@@ -80,6 +80,11 @@ def behind_proxy() -> bool:
     return settings.LUMINA_BEHIND_PROXY
 
 
+def encryption_keys() -> list[str]:
+    """The first encrypts. The secret key is the last, so that another one can be added later."""
+    return [*settings.LUMINA_ENCRYPTION_KEY, settings.SECRET_KEY]
+
+
 def home_zone() -> str:
     return settings.TIME_ZONE
 

@@ -1,7 +1,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from chat.accounts import account_views, people_views, views
+from chat.accounts import account_views, people_views, settings_views, views
 
 urlpatterns = [
     path("sign-in/", views.SignIn.as_view(), name="sign-in"),
@@ -19,6 +19,7 @@ urlpatterns = [
     path("people/", people_views.index, name="people"),
     path("people/invite/", people_views.invite, name="people-invite"),
     path("people/invitations/<int:pk>/withdraw/", people_views.withdraw, name="people-withdraw"),
+    path("people/settings/", settings_views.stored_settings, name="settings"),
     path("people/log/", people_views.log, name="people-log"),
     path("people/<int:pk>/", people_views.person, name="person"),
     path("people/<int:pk>/change/", people_views.change, name="person-change"),

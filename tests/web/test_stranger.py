@@ -134,6 +134,7 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, Door]:
         "people": ("get", "/people/", {}),
         "people-invite": ("post", "/people/invite/", {}),
         "people-withdraw": ("post", f"/people/invitations/{invitation.pk}/withdraw/", {}),
+        "settings": ("post", "/people/settings/", {"LUMINA_MODEL_URL": "https://evil.example"}),
         "people-log": ("get", "/people/log/", {}),
         "person": ("get", f"/people/{owner}/", {}),
         "person-change": ("post", f"/people/{owner}/change/", {"do": "disable"}),
@@ -376,7 +377,14 @@ def test_every_task_is_tried_and_changes_nothing_of_others(
 # what matters is that none acts for one person upon another.
 FOR_THE_OWNER = {"ask", "import_conversation"}
 FOR_ONE_PERSON = {"library", "memory", "signin_link"}
-FOR_THE_INSTALLATION = {"backup", "bench_memory", "check_lumina", "prepare", "restore"}
+FOR_THE_INSTALLATION = {
+    "backup",
+    "bench_memory",
+    "check_lumina",
+    "prepare",
+    "restore",
+    "rotate_keys",
+}
 
 
 def own_commands() -> dict[str, Any]:
