@@ -116,12 +116,14 @@ class StoredVectors(Vectors):
         self._places = places
         self._space = embedder.name
         self.pooled = Column.of(np.zeros((places.n_rows, self.dimensions), np.float32))
+        self.is_encoded = Column.of(np.zeros(places.n_rows, np.bool_))
         read = self._read("pooled")
         self.is_empty = not read
         for number, pooled in read:
             rows = np.frombuffer(pooled, np.float16).reshape(-1, self.dimensions)
             first = int(places.first_row_of_part[number]) + 1
             self.pooled.values[first : first + len(rows)] = rows
+            self.is_encoded.values[first : first + len(rows)] = rows.any(axis=1)
 
     def _read(self, column: str) -> list[tuple[int, bytes]]:
         """Numbers of parts with what a column holds of them."""
