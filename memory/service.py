@@ -10,11 +10,14 @@ from memory import store
 from memory.engine.files import FileRefused, label_of, normal_path
 from memory.engine.opening import Opened, StoredFile, always_read, matching_skills, opened
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
+from memory.engine.terms import exact_terms
+from memory.engine.terms import fold as folded
 from memory.engine.tokens import estimate_tokens
 from memory.gate import Said
 from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
+from memory.private import screen_secrets
 
 __all__ = [
     "FileRefused",
@@ -28,6 +31,8 @@ __all__ = [
     "asks_name",
     "clean_text",
     "count_tokens",
+    "exact_terms",
+    "folded",
     "forget",
     "label_of",
     "list_files",
@@ -37,6 +42,7 @@ __all__ = [
     "sanitize",
     "start_texts",
     "wish_to_remember",
+    "without_secrets",
     "write",
 ]
 
@@ -44,6 +50,11 @@ __all__ = [
 def clean_text(text: str, *, author: Author = "assistant") -> str:
     """Text as it may be stored: no storage marker, no control characters, no thoughts."""
     return sanitize(text, author=author).text
+
+
+def without_secrets(text: str) -> str:
+    """The text without its lines that hold a password or a key."""
+    return screen_secrets(text).text
 
 
 def count_tokens(text: str) -> int:
