@@ -41,6 +41,7 @@ from chat.selfcheck.findings import Finding, in_thread, verdict, worst_first
 from chat.tree import Tree
 from chat.turns import path_page
 from chat.wiring import examples, metrics_access, model_label, question_max_chars
+from chat.working import working_of
 
 LIST_LENGTH = 200
 QUEUE_SECONDS = 3.0
@@ -200,6 +201,18 @@ def source(request: HttpRequest, run: int, number: int) -> HttpResponse:
     if fragment:
         return render(request, "chat/_source_body.html", context)
     return render(request, "chat/source.html", _frame(request, row.run.conversation) | context)
+
+
+@require_safe
+@login_required
+def working(request: HttpRequest, run: int) -> HttpResponse:
+    """What was at hand for one question: a page, or its inside for the turn that shows it."""
+    runs = Run.objects.of(_owner(request)).select_related("question", "answer", "conversation")
+    row = get_object_or_404(runs, pk=run)
+    context = {"run": row, "working": working_of(row)}
+    if _wants_fragment(request):
+        return render(request, "chat/_working.html", context)
+    return render(request, "chat/working.html", _frame(request, row.conversation) | context)
 
 
 @require_safe

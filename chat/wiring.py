@@ -19,6 +19,7 @@ from asgiref.sync import async_to_sync
 from django.conf import settings
 
 from chat import store
+from chat.agent.checking import Checking
 from chat.agent.limits import Limits
 from chat.agent.loop import Means, Turn
 from chat.agent.ports import ChatModel, SearchProvider
@@ -41,7 +42,8 @@ from chat.providers.search.tavily import TavilyProvider
 from chat.providers.search.wikipedia import WikipediaProvider
 from chat.recall import NewestMessages
 from chat.remembering import RunMemory, notes_at_start
-from memory.service import count_tokens
+from chat.support import RenderedCitations, WordChecker
+from memory.service import count_tokens, without_secrets
 
 if TYPE_CHECKING:
     from chat.providers.models.openai_compatible import OpenAICompatibleModel
@@ -83,8 +85,9 @@ async def prepare_run(run: Run) -> Prepared:
         sources=sources,
         remembered=await in_database(_remembered)(run),
     )
+    model = await services().model()
     means = Means(
-        model=await services().model(),
+        model=model,
         toolbox=services().toolbox(run),
         recall=recall,
         clock=ZoneClock(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE)),
@@ -95,8 +98,19 @@ async def prepare_run(run: Run) -> Prepared:
             answer_tokens=settings.LUMINA_ANSWER_TOKENS,
         ),
         count_tokens=count_tokens,
+        checking=_checking(model) if settings.LUMINA_CHECK_ANSWERS else None,
     )
     return Prepared(turn, means, recall)
+
+
+def _checking(model: ChatModel) -> Checking:
+    """What only quotes cannot put a sentence in other words: its answers are checked alone."""
+    return Checking(
+        reader=RenderedCitations(),
+        checker=WordChecker(),
+        screen=without_secrets,
+        repairs=not isinstance(model, ExtractiveAnswerer),
+    )
 
 
 def _remembered(run: Run) -> Remembered:

@@ -207,6 +207,7 @@ LUMINA_ANSWER_TOKENS = env.count("LUMINA_ANSWER_TOKENS", 4_096, at_least=16)
 LUMINA_HISTORY_MESSAGES = env.count("LUMINA_HISTORY_MESSAGES", 20, at_least=0)
 LUMINA_HISTORY_TOKENS = env.count("LUMINA_HISTORY_TOKENS", 6_000, at_least=0)
 LUMINA_MEMORY_FILES_TOKENS = env.count("LUMINA_MEMORY_FILES_TOKENS", 2_000, at_least=0)
+LUMINA_CHECK_ANSWERS = env.flag("LUMINA_CHECK_ANSWERS", True)
 LUMINA_QUESTION_MAX_CHARS = env.count("LUMINA_QUESTION_MAX_CHARS", 20_000, at_least=100)
 
 # --- Metrics and logs --------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from chat.store.events import (
     keep_sources,
     read_events,
     request_stop,
-    text_so_far,
     to_stop,
 )
 from chat.store.reading import (
@@ -54,6 +53,5 @@ __all__ = [
     "sources_of",
     "sweep_all",
     "sweep_conversation",
-    "text_so_far",
     "to_stop",
 ]

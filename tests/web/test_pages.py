@@ -72,6 +72,7 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, tuple[str, str, dict
         "show-version": ("post", f"/c/{c}/version/", {"message": run.answer_id}),
         "stop": ("post", f"/runs/{run.pk}/stop/", {}),
         "source": ("get", f"/runs/{run.pk}/sources/1/", {}),
+        "working": ("get", f"/runs/{run.pk}/working/", {}),
         "document": ("get", f"/library/{document.pk}", {}),
         "sidebar": ("get", f"/sidebar/?conversation={c}", {}),
         "memory": ("get", "/memory/", {}),

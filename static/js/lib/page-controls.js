@@ -90,6 +90,7 @@ async function copy(button) {
 function answerText(answer) {
   const copy = answer.cloneNode(true);
   for (const badge of copy.querySelectorAll(".citation")) badge.replaceWith(`[${badge.dataset.source}]`);
+  for (const mark of copy.querySelectorAll(".unsupported")) mark.replaceWith(`(${mark.lastChild.data})`);
   for (const button of copy.querySelectorAll("button")) button.remove();
   copy.hidden = false;
   copy.className = "answer unseen";
