@@ -42,6 +42,7 @@ from chat.providers.search.tavily import TavilyProvider
 from chat.providers.search.wikipedia import WikipediaProvider
 from chat.recall import NewestMessages
 from chat.remembering import RunMemory, notes_at_start
+from chat.session import session_text
 from chat.support import RenderedCitations, WordChecker
 from memory.service import count_tokens, without_secrets
 
@@ -84,6 +85,7 @@ async def prepare_run(run: Run) -> Prepared:
         answer=answer,
         sources=sources,
         remembered=await in_database(_remembered)(run),
+        session=await in_database(session_text)(run.conversation),
     )
     model = await services().model()
     means = Means(
@@ -171,7 +173,8 @@ class Services:
 
     def toolbox(self, run: Run) -> Toolbox:
         library = FailoverSearcher(
-            [LibraryProvider(run.owner_id)], timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS
+            [LibraryProvider(run.owner_id, run.conversation.folder_id)],
+            timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS,
         )
         return Toolbox(web=self._web, library=library, reader=self._reader, memory=RunMemory(run))
 

@@ -57,6 +57,7 @@ class Turn:
     answer: str = ""
     sources: Sequence[Source] = ()
     remembered: Remembered | None = None
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +171,7 @@ class _TurnRun:
             history,
             now=self._means.clock.now(),
             remembered=self._turn.remembered,
+            session=self._turn.session,
         )
         return build_continuation(prompt, self._turn.answer) if self._turn.answer else prompt
 

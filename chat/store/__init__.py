@@ -3,7 +3,7 @@
 Synchronous, as Django 5.2 has no asynchronous transactions; callers wrap it.
 """
 
-from chat.store.asking import Ask, Refused, begin_run, own_conversation
+from chat.store.asking import Ask, Refused, SessionFacts, begin_run, own_conversation
 from chat.store.ending import Ending, cite, end_run
 from chat.store.events import (
     RunLost,
@@ -32,6 +32,7 @@ __all__ = [
     "Ending",
     "Refused",
     "RunLost",
+    "SessionFacts",
     "append_events",
     "as_event",
     "beat",

@@ -21,7 +21,9 @@ def runs_after(owner: User, conversation_id: int, run_id: int) -> list[Run]:
 
 
 def run_with_parts(run_id: int) -> Run:
-    return Run.objects.select_related("owner", "conversation", "question", "answer").get(pk=run_id)
+    return Run.objects.select_related("owner", "conversation__folder", "question", "answer").get(
+        pk=run_id
+    )
 
 
 def cut_answer(run: Run) -> tuple[str, Sequence[values.Source]]:

@@ -19,16 +19,21 @@ def wording(name: str) -> str:
 
 
 def build_prompt(
-    question: str, history: History, *, now: datetime, remembered: Remembered | None = None
+    question: str,
+    history: History,
+    *,
+    now: datetime,
+    remembered: Remembered | None = None,
+    session: str = "",
 ) -> list[Message]:
-    """System text with the memory files, history, skills for this question, date and number of
-    visible messages, then the question.
+    """System text with the memory files and session facts, history, skills for this question,
+    date and number of visible messages, then the question.
 
     The beginning stays the same from turn to turn, so that a server's prompt cache holds.
     """
     skills = remembered.skills if remembered else ""
     return [
-        Message(role="system", text=_system(remembered)),
+        Message(role="system", text=_system(remembered, session)),
         *history.messages,
         *([Message(role="system", text=skills)] if skills else []),
         Message(role="system", text=_situation(history, now)),
@@ -36,16 +41,16 @@ def build_prompt(
     ]
 
 
-def _system(remembered: Remembered | None) -> str:
+def _system(remembered: Remembered | None, session: str) -> str:
     """One system text, as many models take no second one."""
     if remembered is None:
-        return wording("system")
+        return "\n\n".join(filter(None, (wording("system"), session)))
     memory = (
         wording("memory")
         .replace("{messages}", f"{remembered.window_messages}")
         .replace("{tokens}", f"{remembered.window_tokens:,}")
     )
-    return "\n\n".join(filter(None, (wording("system"), memory, remembered.start)))
+    return "\n\n".join(filter(None, (wording("system"), memory, remembered.start, session)))
 
 
 def build_continuation(prompt: Sequence[Message], answer: str) -> list[Message]:

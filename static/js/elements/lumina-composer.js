@@ -52,6 +52,21 @@ class LuminaComposer extends HTMLElement {
     this.#grow();
   }
 
+  // What was chosen for the conversation goes along with every question, also a suggested one.
+  facts(names) {
+    const fields = new FormData(this.querySelector("form"));
+    return Object.fromEntries(names.filter((name) => fields.get(name)).map((name) => [name, fields.get(name)]));
+  }
+
+  // The conversation has begun: whether name and style are kept has been answered.
+  settleFacts() {
+    const question = this.querySelector(".keep-facts");
+    if (question && !question.querySelector("[name=keep]").checked) {
+      for (const field of this.querySelectorAll("[name=name], [name=style]")) field.value = "";
+    }
+    question?.remove();
+  }
+
   keepDraft() {
     if (this.#text.value) sessionStorage.setItem(this.#draftKey, this.#text.value);
     else this.forgetDraft();
