@@ -82,9 +82,9 @@ class AnswerCheck:
         while failing:
             one = failing.pop(0)
             yield self._failed(one)
-            sentence, problem = await self._repaired(one)
-            if problem:
-                yield self._failed(replace(one, problem=problem))
+            sentence, again = await self._repaired(one)
+            if again:
+                yield self._failed(again)
             if not sentence:
                 left.append(one)
                 continue
@@ -116,15 +116,15 @@ class AnswerCheck:
         span = one.sentence.span
         return SentenceFailed(span.start, span.end, self.working.last_error)
 
-    async def _repaired(self, one: _Failing) -> tuple[str, str]:
-        """A sentence that passes; or nothing, and the problem of the one that did not.
+    async def _repaired(self, one: _Failing) -> tuple[str, _Failing | None]:
+        """A sentence that passes; or nothing, and what fails of the one that was offered.
 
-        Both are empty where no call was allowed or the call did not end: the text stays.
+        There is neither where no call was allowed or the call did not end: the text stays.
         """
         messages = build_repair(self.working, one.sentence, self.text, self._count_tokens)
         n_tokens = sum(self._count_tokens(message.text) for message in messages)
         if not (self._repairs_left and self._meter.allows_repair(n_tokens)):
-            return "", ""
+            return "", None
         self._repairs_left -= 1
         try:
             sentence = await ask_for_sentence(
@@ -132,17 +132,19 @@ class AnswerCheck:
             )
         except (ModelError, Stopped, OutOfTime):
             self._repairs_left = 0
-            return "", ""
+            return "", None
         return await self._judged(sentence, one)
 
-    async def _judged(self, sentence: str, one: _Failing) -> tuple[str, str]:
+    async def _judged(self, sentence: str, one: _Failing) -> tuple[str, _Failing | None]:
         sources = list(self._sources.values())
         place = one.sentence.span
         cited = fits(sentence, place, self.text, sources, self._checking.reader)
         if not cited:
-            return "", NO_SENTENCE
-        problems = [problem for new in cited if (problem := await self._problem(new))]
-        return ("", problems[0]) if problems else (sentence, "")
+            return "", replace(one, problem=NO_SENTENCE)
+        for new in cited:
+            if problem := await self._problem(new):
+                return "", _Failing(replace(new, span=place), problem)
+        return sentence, None
 
 
 def _error(one: _Failing) -> str:

@@ -234,9 +234,9 @@ class _Claim:
             if not self._evidence.has_day(day):
                 yield day.raw
         if not self.is_foreign:
-            for word in self._names():
-                if not self._evidence.has_name(word, self._language):
-                    yield word
+            for name in self._names():
+                if not self._evidence.has_name(name, self._language):
+                    yield name
 
     def _names(self) -> Iterator[str]:
         for position, word in enumerate(self._words):
