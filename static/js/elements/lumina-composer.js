@@ -47,6 +47,7 @@ class LuminaComposer extends HTMLElement {
 
   // The draft is kept until the server has taken the question.
   clear() {
+    this.querySelector(".session-facts").open = false;
     this.#text.value = "";
     this.#error.textContent = "";
     this.#grow();
