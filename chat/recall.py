@@ -49,18 +49,39 @@ class _Line:
 
 
 class ConversationRecall:
-    """Recalls for one run. After `recall` its `receipt` says what was chosen and why."""
+    """Recalls for one run. After `recall` its `receipt` says what was chosen and why.
 
-    def __init__(self, run: Run, rule: WindowRule, now: datetime) -> None:
+    `beside` is told in the receipt too: what the prompt holds beside the conversation.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        rule: WindowRule,
+        now: datetime,
+        *,
+        beside: Mapping[str, Any] | None = None,
+    ) -> None:
         self._run = run
         self._rule = rule
         self._now = now
+        self._beside = dict(beside or {})
         self._n_packed = 0
         self.receipt: dict[str, Any] = {}
 
     async def recall(self, question: str, *, budget_tokens: int) -> History:
         with RECALL.time():
-            return await in_database(self._recall)(question, budget_tokens)
+            return await in_database(self._recall_and_note)(question, budget_tokens)
+
+    def packed(self, question: str, budget_tokens: int) -> dict[str, Any]:
+        """The receipt of what would be chosen within another budget. Nothing is stored."""
+        self._recall(question, budget_tokens)
+        return self.receipt
+
+    def _recall_and_note(self, question: str, budget: int) -> History:
+        history = self._recall(question, budget)
+        store.note_receipt(self._run.pk, self.receipt)
+        return history
 
     def _recall(self, question: str, budget: int) -> History:
         self._n_packed += 1
@@ -70,6 +91,7 @@ class ConversationRecall:
         left = budget - sum(costs) - (note_cost(n_total, count_tokens) if history.note else 0)
         earlier, packed = self._earlier(question, [one.pk for one in said], left)
         self.receipt = {
+            **self._beside,
             "budget_tokens": budget,
             "packed_again": self._n_packed - 1,
             "visible": history.n_visible,

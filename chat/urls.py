@@ -2,6 +2,7 @@ from django.urls import path
 
 from chat import views
 from chat.accounts import views as accounts
+from chat.inspecting import views as inspecting
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -11,6 +12,7 @@ urlpatterns = [
     path("c/<int:pk>/rename/", views.rename, name="rename"),
     path("c/<int:pk>/delete/", views.delete, name="delete"),
     path("c/<int:pk>/version/", views.show_version, name="show-version"),
+    path("c/<int:conversation>/turns/<int:pk>/", inspecting.turn, name="turn"),
     path("runs/<int:pk>/stop/", views.stop, name="stop"),
     path("runs/<int:run>/sources/<int:number>/", views.source, name="source"),
     path("library/<int:pk>", views.document, name="document"),

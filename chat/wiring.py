@@ -22,6 +22,7 @@ from chat import store
 from chat.agent.limits import Limits
 from chat.agent.loop import Means, Turn
 from chat.agent.ports import ChatModel, SearchProvider
+from chat.agent.prompts import system_text
 from chat.agent.tools import Toolbox
 from chat.agent.values import Remembered, Source
 from chat.database import in_database
@@ -40,7 +41,7 @@ from chat.providers.search.service import search_client
 from chat.providers.search.tavily import TavilyProvider
 from chat.providers.search.wikipedia import WikipediaProvider
 from chat.recall import ConversationRecall, WindowRule
-from chat.remembering import RunMemory, notes_at_start
+from chat.remembering import Notes, RunMemory, notes_at_start
 from memory.service import count_tokens
 
 if TYPE_CHECKING:
@@ -76,13 +77,15 @@ async def prepare_run(run: Run) -> Prepared:
     if run.continues:
         answer, sources = await in_database(store.cut_answer)(run)
     clock = ZoneClock(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE))
-    recall = ConversationRecall(run, window_rule(), clock.now())
+    notes = await in_database(_notes)(run)
+    beside = {"files": list(notes.shown)}
+    recall = ConversationRecall(run, window_rule(), clock.now(), beside=beside)
     turn = Turn(
         question=run.question.text,
         history_budget_tokens=_history_budget(run.question.text),
         answer=answer,
         sources=sources,
-        remembered=await in_database(_remembered)(run),
+        remembered=_remembered(notes),
     )
     means = Means(
         model=await services().model(),
@@ -100,15 +103,23 @@ async def prepare_run(run: Run) -> Prepared:
     return Prepared(turn, means, recall)
 
 
-def _remembered(run: Run) -> Remembered:
+def _notes(run: Run) -> Notes:
     room = int(MEMORY_SHARE * settings.LUMINA_MODEL_CONTEXT_TOKENS)
-    start, skills = notes_at_start(run, min(settings.LUMINA_MEMORY_FILES_TOKENS, room))
+    return notes_at_start(run, min(settings.LUMINA_MEMORY_FILES_TOKENS, room))
+
+
+def _remembered(notes: Notes) -> Remembered:
     return Remembered(
-        start=start,
-        skills=skills,
+        start=notes.start,
+        skills=notes.skills,
         window_messages=settings.LUMINA_WINDOW_MESSAGES,
         window_tokens=int(settings.LUMINA_WINDOW_SHARE * _history_budget("")),
     )
+
+
+def system_now() -> str:
+    """The system text as it reads now, without memory files."""
+    return system_text(_remembered(Notes("", "")))
 
 
 def window_rule() -> WindowRule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,7 +14,8 @@ from memory.engine.opening import Opened, StoredFile, always_read, matching_skil
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.tokens import estimate_tokens
 from memory.engine.values import Message as HistoryMessage
-from memory.engine.values import Packed
+from memory.engine.values import Packed, Span
+from memory.engine.written import written
 from memory.gate import Said
 from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
@@ -35,6 +36,8 @@ __all__ = [
     "asks_name",
     "clean_text",
     "count_tokens",
+    "file_ids",
+    "file_paths",
     "forget",
     "label_of",
     "list_files",
@@ -45,6 +48,7 @@ __all__ = [
     "start_texts",
     "wish_to_remember",
     "write",
+    "written_lines",
 ]
 
 
@@ -88,6 +92,12 @@ def recall(
     packed = History(parts).pack(question, budget_tokens, now=now, policy="lean")
     lines = tuple(line for line in packed.lines if line.message_id not in shown)
     return replace(packed, lines=lines)
+
+
+def written_lines(part: HistoryMessage, spans: Iterable[tuple[int, int]]) -> list[str]:
+    """Packed lines of one message or source, read again: at each (start, end) of its clean text
+    the line as it is printed, empty where nothing is any more."""
+    return written(part, [Span(start, end) for start, end in spans])
 
 
 # --- Memory files -------------------------------------------------------------------------------
@@ -138,6 +148,16 @@ def list_files(owner_id: int) -> list[ListedFile]:
         ListedFile(path, n_chars, f"{changed_at:%Y-%m-%d}")
         for path, n_chars, changed_at in store.sizes_of(owner_id)
     ]
+
+
+def file_ids(owner_id: int, paths: Iterable[str]) -> dict[str, int]:
+    """The ids of those of the files that exist, by path."""
+    return store.ids_of(owner_id, paths)
+
+
+def file_paths(owner_id: int, ids: Iterable[int]) -> dict[int, tuple[str, datetime]]:
+    """Path and last change of those of the files that exist, by id."""
+    return store.paths_by_id(owner_id, ids)
 
 
 def n_waiting(owner_id: int) -> int:

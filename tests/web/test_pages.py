@@ -71,6 +71,7 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, tuple[str, str, dict
         "delete": ("post", f"/c/{c}/delete/", {}),
         "show-version": ("post", f"/c/{c}/version/", {"message": run.answer_id}),
         "stop": ("post", f"/runs/{run.pk}/stop/", {}),
+        "turn": ("get", f"/c/{c}/turns/{run.pk}/", {}),
         "source": ("get", f"/runs/{run.pk}/sources/1/", {}),
         "document": ("get", f"/library/{document.pk}", {}),
         "sidebar": ("get", f"/sidebar/?conversation={c}", {}),
