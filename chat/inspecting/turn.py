@@ -91,9 +91,10 @@ def meter_of(receipt: Receipt) -> Meter:
     window += note_cost(receipt["total"], count_tokens) if n_omitted else 0
     parts = [
         ("window", "newest messages, whole", window),
-        ("summaries", "summaries", sum(row["tokens"] for row in receipt.get("summaries", ()))),
         ("older", "older lines", receipt["earlier_tokens"]),
     ]
+    if summaries := receipt.get("summaries"):
+        parts.insert(1, ("summaries", "summaries", sum(row["tokens"] for row in summaries)))
     budget = receipt["budget_tokens"]
     free = max(0, budget - sum(tokens for *_, tokens in parts))
     slices, start = [], 0.0
