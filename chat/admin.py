@@ -4,7 +4,10 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 
-from chat.models import Run, User
+from chat.inspecting.admin import ConversationAdmin
+from chat.models import Conversation, Run, User
+
+admin.site.register(Conversation, ConversationAdmin)
 
 
 @admin.register(User)

@@ -27,14 +27,20 @@ def turn(request: HttpRequest, conversation: int, pk: int) -> HttpResponse:
     assert isinstance(request.user, User)
     rows = Run.objects.of(request.user).filter(conversation=conversation)
     run = get_object_or_404(rows.select_related(*PARTS), pk=pk)
-    return turn_page(request, run, frame="inspecting/turn.html", with_content=True)
+    return turn_page(request, run, frame="inspecting/turn.html", with_content=True, with_links=True)
 
 
 def turn_page(
-    request: HttpRequest, run: Run, *, frame: str, with_content: bool, **more: Any
+    request: HttpRequest, run: Run, *, frame: str, with_content: bool, with_links: bool
 ) -> HttpResponse:
-    """The whole page in a frame, or the comparison alone where a script asks for it."""
-    context = {"run": run, "conversation": run.conversation, "with_content": with_content} | more
+    """The whole page in a frame, or the comparison alone where a script asks for it. Links lead to
+    pages that the owner alone can open."""
+    context = {
+        "run": run,
+        "conversation": run.conversation,
+        "with_content": with_content,
+        "with_links": with_links,
+    }
     if not run.receipt:
         return render(request, frame, context)
     compared, status = _compared(request, run, with_content)
