@@ -238,3 +238,23 @@ def test_nothing_on_the_page_of_a_turn_is_wider_than_the_window(open_turn, size,
     page = open_turn(query, viewport={"width": size[0], "height": size[1]})
     page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_an_operator_goes_from_the_admin_to_a_turn(long_talk, new_context, size):
+    server, _, cookies, path, turn = long_talk
+    context = new_context(viewport={"width": size[0], "height": size[1]})
+    context.add_cookies(cookies)
+    page = context.new_page()
+    page.goto(f"{server.url}/admin/chat/conversation/")
+    page.get_by_role("link", name=f"Conversation {path.strip('/c')}", exact=True).click()
+    number = turn.strip("/").split("/")[-1]
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    page.get_by_role("link", name=f"Turn {number}", exact=True).click()
+    expect(page.get_by_role("heading", name=f"Turn {number}: what the model saw")).to_be_visible()
+    slider_of(page).focus()
+    page.keyboard.press("Home")
+    expect(page.locator("[data-summary]")).to_contain_text("With 0 tokens")
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    page.get_by_role("link", name="Admin: conversation").click()
+    expect(page.get_by_role("heading", name="Turns: what the model saw")).to_be_visible()
