@@ -14,9 +14,9 @@ from itertools import groupby
 from typing import Any
 
 from chat import store
-from chat.agent.quoting import quote_earlier
+from chat.agent.quoting import quote_earlier, quote_summaries
 from chat.agent.sources import SourceRegistry
-from chat.agent.values import Earlier, EarlierLines, EarlierSource, History
+from chat.agent.values import Earlier, EarlierLines, EarlierSource, History, SummaryText
 from chat.agent.window import message_cost, note_cost, window, window_start
 from chat.database import in_database
 from chat.metrics import RECALL
@@ -24,6 +24,10 @@ from chat.models import Run
 from memory import service as memory
 from memory.service import count_tokens
 
+SUMMARY_SHARE = 0.5
+"""Of what the window leaves, the most that summaries may take; the rest is for older lines."""
+QUOTED_SHARE = 0.8
+"""What is left of the room for summaries once they are quoted."""
 MESSAGE_TOKENS = 4
 
 
@@ -67,6 +71,7 @@ class ConversationRecall:
         self._now = now
         self._beside = dict(beside or {})
         self._n_packed = 0
+        self._window_before: int | None = None
         self.receipt: dict[str, Any] = {}
 
     async def recall(self, question: str, *, budget_tokens: int) -> History:
@@ -81,14 +86,20 @@ class ConversationRecall:
     def _recall_and_note(self, question: str, budget: int) -> History:
         history = self._recall(question, budget)
         store.note_receipt(self._run.pk, self.receipt)
+        first = self.receipt["window_from"]
+        if history.n_visible < history.n_total and first not in (None, self._window_before):
+            memory.left_window(*self._place(), before_id=first)
         return history
 
     def _recall(self, question: str, budget: int) -> History:
         self._n_packed += 1
+        self._window_before = store.window_before(self._run)
         said, n_total = self._window(budget)
         history = window([one.message for one in said], n_total=n_total)
         costs = [message_cost(one.message, count_tokens) for one in said]
         left = budget - sum(costs) - (note_cost(n_total, count_tokens) if history.note else 0)
+        summaries, rows = self._summaries(said, int(left * SUMMARY_SHARE))
+        left -= sum(row["tokens"] for row in rows)
         earlier, packed = self._earlier(question, [one.pk for one in said], left)
         self.receipt = {
             **self._beside,
@@ -100,15 +111,16 @@ class ConversationRecall:
             "window": [
                 {"message": one.pk, "tokens": cost} for one, cost in zip(said, costs, strict=True)
             ],
+            "summaries": rows,
             **packed,
         }
         n_tokens = budget - left + packed["earlier_tokens"]
-        return replace(history, earlier=earlier, n_tokens=n_tokens)
+        return replace(history, summaries=summaries, earlier=earlier, n_tokens=n_tokens)
 
     # --- The newest, whole -----------------------------------------------------------------------
 
     def _window(self, budget: int) -> tuple[list[store.Said], int]:
-        said, n_total = store.said_before(self._run, store.window_before(self._run))
+        said, n_total = store.said_before(self._run, self._window_before)
         costs = [message_cost(one.message, count_tokens) for one in said]
         room = min(int(self._rule.share * budget), budget - note_cost(n_total, count_tokens))
         start = window_start(costs, 0, limit_tokens=max(0, room), newest=self._rule.newest)
@@ -117,6 +129,35 @@ class ConversationRecall:
     def _place(self) -> tuple[int, int, int | None]:
         run = self._run
         return run.owner_id, run.conversation_id, run.question.parent_id
+
+    # --- What stands for the older ---------------------------------------------------------------
+
+    def _summaries(
+        self, said: Sequence[store.Said], room: int
+    ) -> tuple[list[SummaryText], list[dict[str, int]]]:
+        """The summaries of what is older than `said`, with what each costs as it is quoted."""
+        before = said[0].pk if said else None
+        found = memory.summaries(
+            *self._place(), before_id=before, budget_tokens=int(QUOTED_SHARE * room)
+        )
+        texts = [self._told(one) for one in found]
+        while texts and _cost(quote_summaries(texts)) > room:
+            texts, found = texts[1:], found[1:]
+        rows = [
+            {"summary": one.summary_id, "tokens": _cost(quote_summaries([text]))}
+            for one, text in zip(found, texts, strict=True)
+        ]
+        return texts, rows
+
+    def _told(self, one: memory.SummaryText) -> SummaryText:
+        days = [
+            f"{at.astimezone(self._now.tzinfo):%Y-%m-%d}"
+            for at in (one.first_at, one.last_at)
+            if at
+        ]
+        return SummaryText(
+            on=" to ".join(dict.fromkeys(days)), n_messages=one.n_messages, text=one.text
+        )
 
     # --- The older lines that the question needs -------------------------------------------------
 
@@ -129,6 +170,8 @@ class ConversationRecall:
             max(0, room),
             now=self._now,
             shown=[f"m{pk}" for pk in visible],
+            first_source=None,
+            policy="lean",
         )
         lines = [
             _Line(

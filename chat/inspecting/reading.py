@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from chat.agent.sources import LIBRARY_DOMAIN, canonical_url
 from chat.inspecting.values import Kind, Piece, SeenLine
-from chat.memory_reader import StoredMessages
+from chat.memory_reader import READ, SAID, StoredMessages
 from chat.models import Conversation, Message, Source
 from chat.tree import Tree
 from chat.turns import TURNS_A_PAGE
@@ -27,6 +27,7 @@ class Places:
     def __init__(self, conversation: Conversation) -> None:
         self._address = reverse("conversation", args=[conversation.pk])
         tree = Tree(conversation.pk)
+        self.refs = {f"{SAID}{pk}" for pk in tree.nodes}
         self._path = tree.path(conversation.head_id)
         self._questions = [pk for pk in self._path if tree.nodes[pk].role == Message.Role.USER]
         self._question_of = {}
@@ -53,17 +54,13 @@ class Stored:
     ) -> None:
         """`numbers` are those of this turn's recalled sources, by canonical URL."""
         named = set(refs)
-        self._places = Places(conversation)
+        self.places = Places(conversation)
         self._numbers = numbers
-        read = [int(ref[1:]) for ref in named if ref.startswith("s")]
-        rows = Source.objects.filter(run__conversation=conversation).select_related("run")
-        self._sources = {f"s{pk}": row for pk, row in rows.defer("snapshot").in_bulk(read).items()}
-        wanted = {int(ref[1:]) for ref in named if ref.startswith("m")}
-        wanted |= {row.run.answer_id for row in self._sources.values()}
-        self._parts: dict[str, HistoryMessage] = {}
-        for one in StoredMessages().read(sorted(wanted)):
-            if one.conversation_id == conversation.pk:
-                self._parts |= {str(part.id): part for part in one.parts}
+        read = [int(ref[1:]) for ref in named if ref.startswith(READ)]
+        rows = Source.objects.filter(run__conversation=conversation).defer("snapshot")
+        self._sources = {f"{READ}{pk}": row for pk, row in rows.in_bulk(read).items()}
+        own = named & (self._sources.keys() | self.places.refs)
+        self._parts = {str(part.id): part for part in StoredMessages().read_parts(own)}
 
     def whole(self, ref: str, n_tokens: int) -> Piece:
         """A message as the window shows it."""
@@ -99,7 +96,7 @@ class Stored:
 
     def _href(self, ref: str, source: Source | None) -> str:
         if source is None:
-            return self._places.href(int(ref[1:]))
+            return self.places.href(int(ref[1:]))
         return reverse("source", args=[source.run_id, source.number])
 
 

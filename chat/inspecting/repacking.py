@@ -217,6 +217,7 @@ def _newest_parts(run: Run, budget: int) -> Iterator[tuple[HistoryMessage, int]]
 def _backwards(run: Run) -> Iterator[HistoryMessage]:
     path = tree.path_ids(run.conversation_id, run.question.parent_id)[-MOST_READ:]
     for end in range(len(path), 0, -READ_AT_ONCE):
-        found = StoredMessages().read(path[max(0, end - READ_AT_ONCE) : end])
-        for one in reversed(found):
-            yield from reversed(one.parts)
+        ids = path[max(0, end - READ_AT_ONCE) : end]
+        found = {one.pk: one for one in StoredMessages().read(ids)}
+        for pk in reversed(ids):
+            yield from reversed(found[pk].parts)

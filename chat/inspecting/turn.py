@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -31,7 +31,7 @@ from chat.inspecting.values import (
 from chat.models import Passage, Run, RunEvent, Source
 from chat.steps import steps_of
 from chat.wiring import known_zone, system_now
-from memory.service import count_tokens, file_paths
+from memory.service import KeptSummary, count_tokens, file_paths, summaries_of
 
 Receipt = Mapping[str, Any]
 _TOOL_EVENTS = ("tool_started", "tool_finished", "limit_reached")
@@ -42,9 +42,9 @@ def seen_turn(run: Run, *, with_content: bool = True) -> SeenTurn:
     receipt = run.receipt
     stored = Stored(run.conversation, refs_in(receipt), numbers_of(run))
     turn = SeenTurn(
-        system=told(system_now()),
+        system=told(system_now(receipt["budget_tokens"])),
         files=_files(run),
-        summaries=_summaries(receipt),
+        summaries=_summaries(run, stored),
         pack=pack_of(receipt, stored),
         situation=told(_situation(run)),
         question=told(run.question.text),
@@ -126,8 +126,23 @@ def _file(row: Receipt, known: tuple[str, datetime] | None, run: Run) -> SeenFil
     )
 
 
-def _summaries(receipt: Receipt) -> list[SeenSummary]:
-    return [SeenSummary("", row["tokens"]) for row in receipt.get("summaries", ())]
+def _summaries(run: Run, stored: Stored) -> list[SeenSummary]:
+    rows = run.receipt.get("summaries", ())
+    kept = summaries_of(run.owner_id, run.conversation_id) if rows else ()
+    known = {one.summary_id: one for one in kept}
+    zone = moment_of(run).tzinfo
+    return [_summary(row, known.get(row["summary"]), stored, zone) for row in rows]
+
+
+def _summary(
+    row: Receipt, kept: KeptSummary | None, stored: Stored, zone: tzinfo | None
+) -> SeenSummary:
+    if kept is None:
+        return SeenSummary("", row["tokens"])
+    ends = [at.astimezone(zone) for at in (kept.first_at, kept.last_at) if at]
+    days = " to ".join(dict.fromkeys(f"{at:%Y-%m-%d}" for at in ends))
+    span = f"{kept.n_messages} messages{f' of {days}' if days else ''}"
+    return SeenSummary(kept.text, row["tokens"], span, stored.places.href(kept.first_id))
 
 
 def _situation(run: Run) -> str:

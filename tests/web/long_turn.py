@@ -20,18 +20,24 @@ RULE = WindowRule(newest=4, share=0.5)
 QUESTION = "How long is the keel of the boat Marlene?"
 
 
-def reads_a_page(owner: User, question: str = "What do you know of the boat Marlene?") -> Run:
+def reads_a_page(
+    owner: User,
+    question: str = "What do you know of the boat Marlene?",
+    *,
+    title: str = "The boat Marlene",
+    page: str = PAGE,
+) -> Run:
     """A first turn that reads one page and answers."""
     run = begun(owner, question)
     source = FoundSource(
         number=1,
-        title="The boat Marlene",
+        title=title,
         url="https://boats.test/marlene",
         domain="boats.test",
-        text=PAGE,
+        text=page,
         read_at=timezone.now(),
         provider="Page",
-        passages=(Span(0, 29), Span(31, len(PAGE))),
+        passages=(Span(0, 29), Span(31, len(page))),
     )
     text = "Marlene is a sailing boat from Turku [1]."
     events = [StepStarted(1), SourceFound(source), TextAdded(text)]
@@ -59,13 +65,11 @@ def go_on(conversation_id: int, n: int) -> None:
     Conversation.objects.filter(pk=conversation_id).update(head=head)
 
 
-def packed_turn(
-    owner: User, *, n_between: int = 40, budget: int = BUDGET, question: str = QUESTION
-) -> Run:
+def packed_turn(owner: User, *, n_between: int = 40, budget: int = BUDGET, **first: str) -> Run:
     """A run at the end of a conversation that began with a page, with its receipt."""
-    first = reads_a_page(owner)
-    go_on(first.conversation_id, n_between)
-    run = begun(owner, question, conversation=first.conversation_id)
+    begin = reads_a_page(owner, **first)
+    go_on(begin.conversation_id, n_between)
+    run = begun(owner, QUESTION, conversation=begin.conversation_id)
     pack(run, budget)
     return run
 

@@ -16,7 +16,8 @@ from chat.inspecting.repacking import budgets_of, newest_only, repacked
 from chat.inspecting.turn import meter_of, seen_turn
 from chat.models import Conversation, Message, Run, Source, User
 from memory import store as memory_store
-from tests.web.long_turn import QUESTION, go_on, pack, packed_turn, reads_a_page
+from memory.models import Summary
+from tests.web.long_turn import go_on, pack, packed_turn, reads_a_page
 
 pytestmark = pytest.mark.django_db
 
@@ -88,23 +89,9 @@ def test_the_page_shows_the_lines_that_were_packed_and_no_others(run: Run) -> No
 
 
 def test_a_date_stands_behind_the_word_that_meant_it(alice: User) -> None:
-    run = packed_turn(alice, n_between=0)
-    go_on(run.conversation_id, 0)
-    message = Message.objects.get(pk=run.question.parent.parent_id)
-    text = "Marlene's keel was painted yesterday."
-    Message.objects.filter(pk=message.pk).update(text=text, model_text=text)
-    go_on(run.conversation_id, 41)
-    Run.objects.filter(pk=run.pk).update(question=_newest(run.conversation_id))
-    run = Run.objects.select_related("question", "conversation", "owner").get(pk=run.pk)
-    Message.objects.filter(pk=run.question_id).update(text=QUESTION)
-    run.question.refresh_from_db()
-    pack(run)
+    run = packed_turn(alice, question="The keel of Marlene was painted yesterday. Was it?")
     texts = [line.text for piece in seen_turn(run).pack.older for line in piece.lines]
     assert any(re.search(r"painted yesterday \[\d{4}-\d\d-\d\d\]", text) for text in texts)
-
-
-def _newest(conversation_id: int) -> Message:
-    return Message.objects.filter(conversation=conversation_id).latest("created_at")
 
 
 def test_messages_lead_to_their_place_in_the_conversation(client: Client, run: Run) -> None:
@@ -368,12 +355,9 @@ def test_the_page_runs_and_colours_nothing_of_its_own(client: Client, run: Run) 
     assert "onclick" not in html
 
 
-def test_hostile_texts_are_escaped(client: Client, run: Run) -> None:
-    hostile = "<img src=x onerror=alert(1)> keel Marlene"
-    Message.objects.filter(conversation=run.conversation_id).update(
-        model_text=hostile, text=hostile
-    )
-    Source.objects.update(title=hostile, snapshot=hostile)
+def test_hostile_texts_are_escaped(client: Client, alice: User) -> None:
+    hostile = "<img src=x onerror=alert(1)> keel of the boat Marlene"
+    run = packed_turn(alice, question=hostile, title=hostile, page=hostile * 2)
     for asked in ({}, {"budget": "200"}, {"compare": "newest"}):
         html = html_of(client, run, **asked)
         assert "<img src=x" not in html
@@ -401,3 +385,43 @@ def test_without_content_there_is_structure_and_no_word(run: Run) -> None:
 def test_deleting_the_conversation_takes_the_page_with_it(client: Client, run: Run) -> None:
     Conversation.objects.filter(pk=run.conversation_id).delete()
     assert client.get(path_of(run)).status_code == 404
+
+
+# --- Summaries ------------------------------------------------------------------------------------
+
+
+def test_a_summary_stands_with_its_span_and_text_until_it_is_gone(
+    client: Client, alice: User, run: Run
+) -> None:
+    first = Message.objects.filter(conversation=run.conversation_id).earliest("pk")
+    kept = _kept_summary(run, first.pk)
+    receipt = {**run.receipt, "summaries": [{"summary": kept.pk, "tokens": 90}]}
+    Run.objects.filter(pk=run.pk).update(receipt=receipt)
+    run.refresh_from_db()
+    html = html_of(client, run)
+    assert "- Facts: the hull is blue" in html
+    assert "2 messages" in html
+    assert "summaries 90" in html
+    assert html.index("Summaries</h2>") < html.index("The newest messages, whole")
+    bare = seen_turn(run, with_content=False)
+    assert [one.text for one in bare.summaries] == [""]
+    assert [one.n_tokens for one in bare.summaries] == [90]
+    kept.delete()
+    html = html_of(client, run)
+    assert "the hull is blue" not in html
+    assert "no longer kept" in html
+
+
+def _kept_summary(run: Run, first: int) -> Summary:
+    return Summary.objects.create(
+        owner_id=run.owner_id,
+        conversation_id=run.conversation_id,
+        status=Summary.Status.MADE,
+        made_at=run.started_at,
+        next_try_at=run.started_at,
+        text="- Facts: the hull is blue",
+        first_message=first,
+        last_message=first + 1,
+        n_messages=2,
+        n_tokens=8,
+    )
