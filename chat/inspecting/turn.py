@@ -182,7 +182,8 @@ def without_content(turn: SeenTurn) -> SeenTurn:
     return replace(
         turn,
         files=[replace(file, path="", href="") for file in turn.files],
-        summaries=[replace(one, text="") for one in turn.summaries],
+        session=replace(turn.session, text="") if turn.session else None,
+        summaries=[replace(one, text="", href="") for one in turn.summaries],
         pack=pack_without_content(turn.pack),
         question=replace(turn.question, text=""),
         continued=replace(turn.continued, text="") if turn.continued else None,

@@ -175,6 +175,7 @@ class SeenTurn:
 
     system: SeenText
     files: Sequence[SeenFile] = ()
+    session: SeenText | None = None
     summaries: Sequence[SeenSummary] = ()
     pack: Pack
     situation: SeenText

@@ -14,11 +14,8 @@ from chat.inspecting.turn import seen_turn
 from chat.models import Run, User
 
 PARTS = ("owner", "conversation", "question", "answer")
-# Other parts of a turn have pages of their own; where one is missing nothing is shown.
-BESIDE = {
-    "session_templates": ["chat/_session.html", "inspecting/_nothing.html"],
-    "working_templates": ["chat/_working.html", "inspecting/_nothing.html"],
-}
+# What a turn keeps at hand for its own steps has a template of its own, where there is one.
+WORKING = ["chat/_working.html", "inspecting/_nothing.html"]
 
 
 @require_safe
@@ -47,7 +44,10 @@ def turn_page(
     context |= compared
     if request.headers.get("X-Fragment") == "1":
         return render(request, "inspecting/_compared.html", context, status=status)
-    context |= BESIDE | {"seen": seen_turn(run, with_content=with_content)}
+    context |= {
+        "seen": seen_turn(run, with_content=with_content),
+        "working_templates": WORKING,
+    }
     return render(request, frame, context, status=status)
 
 

@@ -248,6 +248,7 @@ def test_an_operator_goes_from_the_admin_to_a_turn(long_talk, new_context, size)
     page = context.new_page()
     page.goto(f"{server.url}/admin/chat/conversation/")
     page.get_by_role("link", name=f"Conversation {path.strip('/c')}", exact=True).click()
+    expect(page.get_by_role("heading", name="Turns: what the model saw")).to_be_visible()
     number = turn.strip("/").split("/")[-1]
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
     page.get_by_role("link", name=f"Turn {number}", exact=True).click()

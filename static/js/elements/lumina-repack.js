@@ -12,6 +12,8 @@ class LuminaRepack extends HTMLElement {
     const options = { signal: this.#abort.signal };
     this.#slider.addEventListener("input", () => this.#onMove(), options);
     this.addEventListener("submit", (event) => this.#onSubmit(event), options);
+    // It can be moved before this script is here.
+    if (this.#slider.value !== this.#slider.defaultValue) this.#onMove();
   }
 
   disconnectedCallback() {
