@@ -21,8 +21,9 @@ from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
 from memory.ports import MessageReader, ReadMessage
-from memory.stored import recalling
+from memory.stored import checking, recalling, state
 from memory.stored.indexing import NotTheirs, forget_index
+from memory.stored.state import IndexedState
 from memory.summarising import (
     KeptSummary,
     SummaryText,
@@ -36,6 +37,7 @@ from memory.summary_ports import Summariser, SummaryFailed, SummaryLimits, summa
 __all__ = [
     "FileRefused",
     "HistoryMessage",
+    "IndexedState",
     "KeptSummary",
     "ListedFile",
     "NotTheirs",
@@ -52,12 +54,15 @@ __all__ = [
     "SummaryLimits",
     "SummaryText",
     "asks_name",
+    "check",
     "clean_text",
+    "conversations",
     "count_tokens",
     "file_ids",
     "file_paths",
     "forget",
     "forget_index",
+    "index_state",
     "label_of",
     "left_window",
     "list_files",
@@ -65,6 +70,7 @@ __all__ = [
     "note_of",
     "read_file",
     "read_messages_with",
+    "rebuild",
     "recall",
     "remember",
     "remember_later",
@@ -230,3 +236,23 @@ def written_lines(part: HistoryMessage, spans: Iterable[tuple[int, int]]) -> lis
     """Packed lines of one message or source, read again: at each (start, end) of its clean text
     the line as it is printed, empty where nothing is any more."""
     return written(part, [Span(start, end) for start, end in spans])
+
+
+def conversations() -> list[int]:
+    """All of them, the oldest first."""
+    return recalling.conversations()
+
+
+def rebuild(conversation_id: int) -> int:
+    """Index a conversation anew; says how many of its messages are indexed."""
+    return checking.rebuild(_readers[0], conversation_id)
+
+
+def check(conversation_id: int) -> list[str]:
+    """In what the index of a conversation differs from one built afresh, in plain words."""
+    return checking.differences(_readers[0], conversation_id)
+
+
+def index_state(conversation_id: int) -> IndexedState:
+    """How much of a conversation is indexed, and what went wrong with it."""
+    return state.index_state(conversation_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import product
 
@@ -11,6 +12,7 @@ from django.test import Client
 
 from chat.inspecting.permission import may_see_content
 from chat.models import Conversation, Run, User
+from memory.service import forget_index, index_state
 from tests.web.long_turn import packed_turn
 
 pytestmark = pytest.mark.django_db
@@ -104,3 +106,66 @@ def test_the_pages_only_show(operator: Client, run: Run, name: str) -> None:
     assert list(Conversation.objects.values()) == before
     for gone in ("add", f"{run.conversation_id}/delete", f"{run.conversation_id}/history"):
         assert operator.get(f"/admin/chat/conversation/{gone}/").status_code == 404
+
+
+# --- The index ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def keeper(browser_of: Callable[[User], Client]) -> Client:
+    """An operator who may also build indexes anew."""
+    user = User.objects.create_user("kira", is_staff=True)
+    names = ("view_conversation", "change_conversation")
+    user.user_permissions.add(*Permission.objects.filter(codename__in=names))
+    return browser_of(user)
+
+
+def row_of(html: str, name: str) -> str:
+    found = re.search(rf'<th scope="row">{name}</th><td>(.*?)</td>', html)
+    assert found is not None
+    return found[1]
+
+
+def test_the_state_page_says_how_much_is_indexed_and_what_waits(operator: Client, run: Run) -> None:
+    """All but the question that was asked last and its answer, which is being written."""
+    html = operator.get(pages_of(run)["state"]).content.decode()
+    n_messages = run.conversation.messages.count()
+    assert row_of(html, "Messages indexed") == str(n_messages - 2)
+    assert row_of(html, "Backlog") == "1 message waiting, an answer is being written"
+    assert row_of(html, "Failures") == "None"
+    assert "Rebuild the index" not in html
+
+
+def test_the_index_is_built_anew_by_a_button(keeper: Client, run: Run) -> None:
+    path = f"{pages_of(run)['state']}index/"
+    forget_index(run.conversation_id)
+    html = keeper.get(pages_of(run)["state"]).content.decode()
+    assert row_of(html, "Messages indexed") == "0"
+    response = keeper.post(path, {"do": "rebuild"}, follow=True)
+    html = response.content.decode()
+    n_messages = run.conversation.messages.count() - 1
+    assert f"The index was built anew: {n_messages} messages." in html
+    assert row_of(html, "Messages indexed") == str(n_messages)
+    assert row_of(html, "Backlog").startswith("0 messages")
+
+
+def test_an_index_that_differs_from_the_messages_says_how(keeper: Client, run: Run) -> None:
+    path = f"{pages_of(run)['state']}index/"
+    same = keeper.post(path, {"do": "check"}, follow=True).content.decode()
+    assert "The index is what the messages say." in same
+    message = run.conversation.messages.filter(role="user").earliest("pk")
+    run.conversation.messages.filter(pk=message.pk).update(model_text="Otherwise. And more.")
+    html = keeper.post(path, {"do": "check"}, follow=True).content.decode()
+    assert "Up to message" in html
+    assert "The index is what the messages say." not in html
+
+
+def test_the_index_is_left_alone_without_the_permission_and_by_a_get(
+    operator: Client, keeper: Client, charlie: User, browser_of: Callable[[User], Client], run: Run
+) -> None:
+    path = f"{pages_of(run)['state']}index/"
+    forget_index(run.conversation_id)
+    assert operator.post(path, {"do": "rebuild"}).status_code == 403
+    assert browser_of(charlie).post(path, {"do": "rebuild"}).status_code == 302
+    assert keeper.get(path).status_code == 405
+    assert index_state(run.conversation_id).n_messages == 0
