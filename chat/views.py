@@ -65,7 +65,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def conversation(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Conversation.objects.of(_owner(request)), pk=pk)
     store.sweep_conversation(row.pk)
-    page = path_page(row, before=_id(request.GET.get("before")))
+    page = path_page(row, before=_id(request.GET.get("before")), at=_id(request.GET.get("at")))
     newest = row.runs.order_by("-pk").values_list("pk", flat=True).first() or 0
     context = _frame(request, row) | {
         "page": page,
