@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat import views
+from chat import forgetting_views, views
 from chat.accounts import views as accounts
 
 urlpatterns = [
@@ -11,6 +11,7 @@ urlpatterns = [
     path("c/<int:pk>/rename/", views.rename, name="rename"),
     path("c/<int:pk>/delete/", views.delete, name="delete"),
     path("c/<int:pk>/version/", views.show_version, name="show-version"),
+    path("messages/<int:pk>/delete/", forgetting_views.delete_message, name="delete-message"),
     path("runs/<int:pk>/stop/", views.stop, name="stop"),
     path("runs/<int:run>/sources/<int:number>/", views.source, name="source"),
     path("library/<int:pk>", views.document, name="document"),

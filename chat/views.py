@@ -29,6 +29,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from chat import metrics as counted
 from chat import store
 from chat.agent.sources import LIBRARY_DOMAIN, is_linkable
+from chat.forgetting import forget_conversation
 from chat.forms import AskForm
 from chat.hub import hub
 from chat.library_models import LibraryDocument
@@ -157,8 +158,10 @@ def rename(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(Conversation.objects.of(_owner(request)), pk=pk)
-    row.delete()
+    try:
+        forget_conversation(_owner(request), pk)
+    except store.Refused as refused:
+        raise Http404(str(refused)) from None
     return redirect("home")
 
 

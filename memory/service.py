@@ -35,7 +35,9 @@ __all__ = [
     "asks_name",
     "clean_text",
     "count_tokens",
+    "files_resting_on",
     "forget",
+    "forget_owner",
     "label_of",
     "list_files",
     "n_waiting",
@@ -143,6 +145,16 @@ def list_files(owner_id: int) -> list[ListedFile]:
 def n_waiting(owner_id: int) -> int:
     """How many changes wait for the person's yes."""
     return len(store.proposals_of(owner_id))
+
+
+def files_resting_on(owner_id: int, message_ids: Collection[int]) -> list[str]:
+    """The paths of the files that hold, or held, something that came from these messages."""
+    return store.paths_resting_on(owner_id, message_ids)
+
+
+def forget_owner(owner_id: int) -> None:
+    """Everything that is remembered of a person; their conversations are not touched."""
+    store.remove_all(owner_id)
 
 
 def read_file(owner_id: int, path: str) -> str:

@@ -5,7 +5,7 @@ A change makes a revision; forgetting rewrites every revision, so that no text s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -51,6 +51,11 @@ def texts_of(owner_id: int) -> dict[str, str]:
 
 def paths_of(owner_id: int) -> list[str]:
     return list(MemoryFile.objects.of(owner_id).order_by("path").values_list("path", flat=True))
+
+
+def paths_resting_on(owner_id: int, message_ids: Collection[int]) -> list[str]:
+    own = MemoryFile.objects.of(owner_id).filter(revisions__source_id__in=message_ids)
+    return list(own.order_by("path").values_list("path", flat=True).distinct())
 
 
 def start_files(owner_id: int) -> list[MemoryFile]:

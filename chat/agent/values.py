@@ -93,6 +93,15 @@ class Span:
         return text[self.start : self.end]
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What was recalled of an earlier source: its place in the snapshot, and the name that the
+    earlier source goes by where it is kept."""
+
+    ref: str
+    span: Span
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """A page or document, numbered from 1 within a turn.
@@ -111,6 +120,7 @@ class Source:
     passages: tuple[Span, ...] = ()
     recalled: bool = False
     """Whether the conversation alone brought it back: its snapshot is what was recalled."""
+    origins: tuple[Origin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +151,9 @@ class EarlierLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierSource:
-    """What is recalled of a page or document that an earlier turn read."""
+    """What is recalled of a page or document that an earlier turn read; `ref` names it."""
 
+    ref: str = ""
     title: str
     url: str
     provider: str

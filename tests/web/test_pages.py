@@ -70,6 +70,7 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, tuple[str, str, dict
         "rename": ("post", f"/c/{c}/rename/", {"title": "Stolen"}),
         "delete": ("post", f"/c/{c}/delete/", {}),
         "show-version": ("post", f"/c/{c}/version/", {"message": run.answer_id}),
+        "delete-message": ("post", f"/messages/{run.answer_id}/delete/", {}),
         "stop": ("post", f"/runs/{run.pk}/stop/", {}),
         "source": ("get", f"/runs/{run.pk}/sources/1/", {}),
         "document": ("get", f"/library/{document.pk}", {}),
