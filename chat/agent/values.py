@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -223,3 +223,26 @@ class MemoryReply:
 
     told: Mapping[str, Any]
     said: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryQuery:
+    """What is looked for in what was said: any of the words, on days from `since` to `until`."""
+
+    text: str
+    limit: int
+    where: Literal["this", "all"] = "all"
+    role: Literal["user", "assistant"] | None = None
+    since: date | None = None
+    until: date | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryHit:
+    """A message that was found: the part of it round the match, and its address in Lumina."""
+
+    on: str
+    who: Role
+    conversation: str
+    link: str
+    excerpt: str
