@@ -9,6 +9,7 @@ from datetime import datetime
 
 from memory import store
 from memory.engine.files import FileRefused, label_of, normal_path
+from memory.engine.finding import words_found
 from memory.engine.history import History
 from memory.engine.opening import Opened, StoredFile, always_read, matching_skills, opened
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
@@ -46,6 +47,7 @@ __all__ = [
     "sanitize",
     "start_texts",
     "wish_to_remember",
+    "words_found",
     "write",
 ]
 
