@@ -1,55 +1,80 @@
-"""How memory reads the conversation: the `MessageReader` port over the store."""
+"""The conversation as memory reads it: what was said, and before an answer what was read for it."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable
+from typing import Literal
+
+from django.db.models import Prefetch, Q, QuerySet
 
 from chat import tree
-from chat.models import Message, Source
+from chat.models import Message, Run, Source
+from chat.statuses import RunStatus
 from memory.service import HistoryMessage, ReadMessage
+
+SAID, READ = "m", "s"
+"""Before the key of a message, and of a source."""
 
 
 class StoredMessages:
-    def read(self, message_ids: Sequence[int]) -> list[ReadMessage]:
-        rows = Message.objects.select_related("conversation").in_bulk(message_ids)
-        sources: dict[int, list[Source]] = defaultdict(list)
-        read = Source.objects.filter(run__answer__in=list(rows), recalled=False)
-        for source in read.select_related("run").order_by("number"):
-            sources[source.run.answer_id].append(source)
-        return [_read(rows[pk], sources[pk]) for pk in message_ids if pk in rows]
+    """Implements the `MessageReader` of memory."""
 
-    def path(self, conversation_id: int, head_id: int | None) -> list[int]:
+    def read(self, message_ids: Collection[int]) -> list[ReadMessage]:
+        # What was only recalled is remembered where it was first read.
+        sources = Source.objects.filter(recalled=False).order_by("number")
+        runs = Run.objects.prefetch_related(Prefetch("sources", sources))
+        rows = Message.objects.filter(pk__in=message_ids).select_related("conversation")
+        return [_read(row) for row in rows.prefetch_related(Prefetch("run", runs))]
+
+    def read_parts(self, keys: Collection[str]) -> list[HistoryMessage]:
+        said = Message.objects.filter(pk__in=_ids(keys, SAID))
+        read = Source.objects.filter(pk__in=_ids(keys, READ))
+        return [*map(_said, said), *map(_was_read, read)]
+
+    def path(self, conversation_id: int, head_id: int) -> list[int]:
         return tree.path_ids(conversation_id, head_id)
 
+    def pending(self, indexed: QuerySet[Message], limit: int) -> list[int]:
+        rows = Message.objects.exclude(pk__in=indexed).exclude(_WRITTEN_NOW)
+        return list(rows.order_by("pk").values_list("pk", flat=True)[:limit])
 
-def _read(row: Message, sources: Sequence[Source]) -> ReadMessage:
-    parts = [
-        HistoryMessage(
-            id=f"s{source.pk}",
-            role="tool",
-            text=source.snapshot,
-            at=source.read_at,
-            tool=source.provider,
-            target=source.url,
-        )
-        for source in sources
-        if source.snapshot
-    ]
-    if row.model_text:
-        user = row.role == Message.Role.USER
-        parts.append(
-            HistoryMessage(
-                id=f"m{row.pk}",
-                role="user" if user else "assistant",
-                text=row.model_text,
-                at=row.created_at,
-            )
-        )
+    def leaves(self, conversation_id: int) -> list[int]:
+        rows = Message.objects.filter(conversation_id=conversation_id, children=None)
+        return list(rows.order_by("pk").values_list("pk", flat=True))
+
+
+_WRITTEN_NOW = Q(run__status=RunStatus.RUNNING)
+
+
+def _read(row: Message) -> ReadMessage:
+    run = getattr(row, "run", None)
+    read = map(_was_read, run.sources.all()) if run else ()
+    said = [_said(row)] if row.model_text.strip() else []
     return ReadMessage(
-        id=row.pk,
+        pk=row.pk,
         owner_id=row.conversation.owner_id,
         conversation_id=row.conversation_id,
         parent_id=row.parent_id,
-        parts=tuple(parts),
+        parts=(*read, *said),
+        is_final=run is None or run.status != RunStatus.RUNNING,
     )
+
+
+def _said(row: Message) -> HistoryMessage:
+    role: Literal["user", "assistant"] = "user" if row.role == Message.Role.USER else "assistant"
+    return HistoryMessage(f"{SAID}{row.pk}", role, row.model_text, at=row.created_at)
+
+
+def _was_read(row: Source) -> HistoryMessage:
+    return HistoryMessage(
+        f"{READ}{row.pk}",
+        "tool",
+        row.snapshot,
+        at=row.read_at,
+        tool=row.provider or "page",
+        target=row.url,
+    )
+
+
+def _ids(keys: Iterable[str], kind: str) -> list[int]:
+    return [int(key[1:]) for key in keys if key.startswith(kind)]

@@ -107,6 +107,8 @@ class ConversationRecall:
             max(0, room),
             now=self._now,
             shown=[f"m{pk}" for pk in visible],
+            first_source=None,
+            policy="lean",
         )
         lines = [
             _Line(

@@ -1,31 +1,47 @@
-"""What memory asks of the conversation. `chat` implements it; memory never imports `chat`."""
+"""What memory asks of the conversation: its messages, as the engine reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
+
+from django.db.models import QuerySet
 
 from memory.engine.values import Message
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ReadMessage:
-    """A stored message as memory reads it. `parts` are what was read before it was answered, then
-    what was said: ids "s…" and "m…"; none for an answer that said nothing."""
+    """A stored message. `parts` are the messages of the engine that it unfolds to, in order: what
+    was read for an answer, then the answer; none where nothing was said. The text of one that
+    `is_final` does not change any more."""
 
-    id: int
+    pk: int
     owner_id: int
     conversation_id: int
     parent_id: int | None
     parts: tuple[Message, ...]
+    is_final: bool = True
 
 
 class MessageReader(Protocol):
-    def read(self, message_ids: Sequence[int]) -> list[ReadMessage]:
-        """Those of the messages that exist, in the order asked for."""
+    def read(self, message_ids: Collection[int]) -> list[ReadMessage]:
+        """Those that exist, in any order, in a fixed number of queries."""
         ...
 
-    def path(self, conversation_id: int, head_id: int | None) -> list[int]:
-        """The ids from the first message to the head, oldest first."""
+    def read_parts(self, keys: Collection[str]) -> list[Message]:
+        """Messages of the engine by their ids, those that exist, in a fixed number of queries."""
+        ...
+
+    def path(self, conversation_id: int, head_id: int) -> list[int]:
+        """The messages from the first to the head, in order; empty where there is no such head."""
+        ...
+
+    def pending(self, indexed: QuerySet[Any], limit: int) -> Sequence[int]:
+        """Final messages whose ids are not among these, oldest first."""
+        ...
+
+    def leaves(self, conversation_id: int) -> list[int]:
+        """The ends of all branches of a conversation."""
         ...

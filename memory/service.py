@@ -4,48 +4,77 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from memory import store
 from memory.engine.files import FileRefused, label_of, normal_path
 from memory.engine.finding import words_found
-from memory.engine.history import History
 from memory.engine.opening import Opened, StoredFile, always_read, matching_skills, opened
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.tokens import estimate_tokens
 from memory.engine.values import Message as HistoryMessage
-from memory.engine.values import Packed
+from memory.engine.values import Packed, Policy
 from memory.gate import Said
+from memory.handing_over import remember_later
 from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
 from memory.ports import MessageReader, ReadMessage
+from memory.stored import recalling
+from memory.stored.indexing import NotTheirs, forget_index
+from memory.summarising import (
+    KeptSummary,
+    SummaryText,
+    left_window,
+    summaries,
+    summaries_of,
+    summarise,
+)
+from memory.summary_ports import Summariser, SummaryFailed, SummaryLimits, summarise_with
 
 __all__ = [
     "FileRefused",
     "HistoryMessage",
+    "KeptSummary",
     "ListedFile",
+    "NotTheirs",
     "Opened",
     "Outcome",
+    "Packed",
     "ReadMessage",
     "Said",
     "Sanitized",
     "StartTexts",
     "StoredSource",
+    "Summariser",
+    "SummaryFailed",
+    "SummaryLimits",
+    "SummaryText",
     "asks_name",
     "clean_text",
     "count_tokens",
     "files_resting_on",
     "forget",
+    "forget_index",
     "forget_owner",
     "label_of",
+    "left_window",
     "list_files",
     "n_waiting",
     "note_of",
     "read_file",
+    "read_messages_with",
+    "recall",
+    "remember",
+    "remember_later",
+    "remember_pending",
     "sanitize",
     "start_texts",
+    "summaries",
+    "summaries_of",
+    "summarise",
+    "summarise_with",
     "wish_to_remember",
     "words_found",
     "write",
@@ -60,38 +89,6 @@ def clean_text(text: str, *, author: Author = "assistant") -> str:
 def count_tokens(text: str) -> int:
     """About how many tokens a model counts for this text; an estimate on the safe side."""
     return estimate_tokens(text)
-
-
-# --- The conversation -----------------------------------------------------------------------------
-
-_readers: list[MessageReader] = []
-
-
-def read_messages_with(reader: MessageReader) -> None:
-    """Where memory reads messages: told once, when the applications are ready."""
-    _readers[:] = [reader]
-
-
-def recall(
-    owner_id: int,
-    conversation_id: int,
-    head_id: int | None,
-    question: str,
-    budget_tokens: int,
-    *,
-    now: datetime | None = None,
-    shown: Collection[str] = (),
-) -> Packed:
-    """The lines up to the message `head_id` that a question needs, within the budget.
-
-    `shown` are the ids ("m…", "s…") that the model sees anyway.
-    """
-    reader = _readers[0]
-    found = reader.read(reader.path(conversation_id, head_id))
-    parts = [part for one in found if one.owner_id == owner_id for part in one.parts]
-    packed = History(parts).pack(question, budget_tokens, now=now, policy="lean")
-    lines = tuple(line for line in packed.lines if line.message_id not in shown)
-    return replace(packed, lines=lines)
 
 
 # --- Memory files -------------------------------------------------------------------------------
@@ -173,3 +170,57 @@ def _stored(row: MemoryFile) -> StoredFile:
 
 def _quoted_tokens(text: str) -> int:
     return count_tokens(json.dumps(text, ensure_ascii=False)) if text else 0
+
+
+# --- The history --------------------------------------------------------------------------------
+
+_readers: list[MessageReader] = []
+
+
+def read_messages_with(reader: MessageReader) -> None:
+    """Says once, at the start, how messages are read."""
+    _readers[:] = [reader]
+
+
+def remember(message_id: int) -> None:
+    """Index a message with all that stands before it on its path. In any order, and again at will:
+    what is indexed already, gone, or still being written is passed over."""
+    recalling.remember(_readers[0], message_id)
+
+
+def remember_pending(*, limit: int) -> int:
+    """Index final messages that no task has indexed, oldest first; says how many it found."""
+    return recalling.remember_pending(_readers[0], limit)
+
+
+def recall(
+    owner_id: int,
+    conversation_id: int,
+    head_id: int | None,
+    question: str,
+    budget_tokens: int,
+    *,
+    now: datetime | None = None,
+    shown: Collection[str] = (),
+    first_source: int | None = 1,
+    policy: Policy = "fill",
+) -> Packed:
+    """What a model should see for a question of the path that ends with the message `head_id`, the
+    last before the question.
+
+    `shown` are ids ("m12", "s40") of what the model sees anyway. Pages get the numbers of sources
+    from `first_source` on. `lean` stops when nothing relevant is left. What is not indexed yet is
+    indexed here. Raises NotTheirs.
+    """
+    return recalling.recall(
+        _readers[0],
+        owner_id,
+        conversation_id,
+        head_id,
+        question,
+        budget_tokens,
+        now=now,
+        shown=shown,
+        first_source=first_source,
+        policy=policy,
+    )

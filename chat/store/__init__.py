@@ -6,7 +6,9 @@ Synchronous, as Django 5.2 has no asynchronous transactions; callers wrap it.
 from chat.store.asking import Ask, Refused, begin_run, own_conversation
 from chat.store.ending import Ending, cite, end_run
 from chat.store.events import (
+    Append,
     RunLost,
+    append_all,
     append_events,
     as_event,
     beat,
@@ -21,6 +23,7 @@ from chat.store.reading import (
     cut_answer,
     earlier_sources,
     first_question,
+    newest_runs,
     own_run,
     run_with_parts,
     runs_after,
@@ -33,11 +36,13 @@ from chat.store.reading import (
 from chat.store.sweeping import interrupt, sweep_all, sweep_conversation
 
 __all__ = [
+    "Append",
     "Ask",
     "Ending",
     "Refused",
     "RunLost",
     "Said",
+    "append_all",
     "append_events",
     "as_event",
     "beat",
@@ -49,6 +54,7 @@ __all__ = [
     "first_question",
     "interrupt",
     "keep_sources",
+    "newest_runs",
     "own_conversation",
     "own_run",
     "read_events",

@@ -23,6 +23,11 @@ def runs_after(owner: User, conversation_id: int, run_id: int) -> list[Run]:
     return list(runs.select_related("question", "answer"))
 
 
+def newest_runs(count: int) -> dict[int, int]:
+    """The newest runs of all, each with its conversation."""
+    return dict(Run.objects.order_by("-pk").values_list("pk", "conversation_id")[:count])
+
+
 def run_with_parts(run_id: int) -> Run:
     return Run.objects.select_related("owner", "conversation", "question", "answer").get(pk=run_id)
 

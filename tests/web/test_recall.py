@@ -14,6 +14,7 @@ from chat.database import in_database
 from chat.importing import import_conversation
 from chat.library import ensure_sample_library
 from chat.models import Citation, Conversation, Message, Run, Source
+from memory.service import count_tokens
 from tests.servers.model_script import call, fail, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -112,8 +113,6 @@ async def test_evidence_of_turn_two_is_cited_truly_three_hundred_turns_later(
 async def test_the_prompt_never_costs_more_than_the_budget_for_history(
     page_of, alice, model, settings
 ) -> None:
-    from memory.service import count_tokens
-
     server = model([say("Fine.")] * 3)
     conversation = await in_database(import_conversation)(alice, chatter(300))
     page = await page_of(alice)
@@ -193,3 +192,12 @@ async def test_nothing_of_another_person_is_recalled(page_of, alice, charlie, mo
     other = await page_of(charlie)
     await ask(other, "What is my boiler code?")
     assert "4711" not in " ".join(prompt(server))
+
+
+async def test_the_budget_follows_what_the_server_says_its_model_can_read(
+    page_of, alice, model
+) -> None:
+    model([say("Fine.")], listed={"max_model_len": 4_000})
+    page = await page_of(alice)
+    run = await ask(page, "Why?")
+    assert run.receipt["budget_tokens"] == 2_000 - count_tokens("Why?")

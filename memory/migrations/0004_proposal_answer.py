@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('chat', '0006_recalled_spans'),
-        ('memory', '0001_files'),
+        ('memory', '0003_summaries'),
     ]
 
     operations = [
