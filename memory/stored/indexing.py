@@ -143,3 +143,11 @@ def forget_index(conversation_id: int) -> None:
     with transaction.atomic():
         IndexState.objects.select_for_update().filter(pk=conversation_id).first()
         Block.objects.filter(state_id=conversation_id).delete()
+
+
+def forget_indexed(message_id: int, conversation_id: int) -> None:
+    """A message is about to go: what is indexed of its conversation goes too, as later lines rest
+    on earlier ones and terms do not tell which message they are of. It is built anew from what is
+    left."""
+    if Mark.objects.filter(message_id=message_id).exists():
+        forget_index(conversation_id)

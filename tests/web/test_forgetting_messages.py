@@ -17,6 +17,9 @@ from chat.forgetting import forget_account, forget_conversation, forget_message,
 from chat.memory_reader import StoredMessages
 from chat.models import Citation, Conversation, Message, Run, RunEvent, Source, User
 from chat.turns import path_page
+from memory.models import Mark
+from memory.service import recall
+from memory.tasks import index_backlog
 from tests.web.conftest import begun
 from tests.web.test_pages import answered
 
@@ -248,7 +251,23 @@ def test_memory_reads_nothing_of_what_went(alice: User) -> None:
     head = Conversation.objects.get().head_id
     reader = StoredMessages()
     read = reader.read(reader.path(runs[0].conversation_id, head))
-    assert [one.id for one in read] == [runs[1].question_id, runs[1].answer_id]
+    assert [one.pk for one in read] == [runs[1].question_id, runs[1].answer_id]
+
+
+def test_what_is_left_is_indexed_anew_and_recalled(alice: User) -> None:
+    runs = conversation_of(alice, "the boiler", "the harbour", "the lighthouse")
+    index_backlog()
+    forget_message(alice, runs[1].question_id)
+    assert Mark.objects.count() == 0
+    index_backlog()
+    assert Mark.objects.count() == 4
+    conversation = Conversation.objects.get()
+    asked = "What of the boiler, the harbour and the lighthouse?"
+    packed = recall(alice.pk, conversation.pk, conversation.head_id, asked, 2_000)
+    whole = " ".join(line.text for line in packed.lines)
+    assert "boiler" in whole
+    assert "lighthouse" in whole
+    assert "harbour" not in whole
 
 
 # --- Who and when -------------------------------------------------------------------------------

@@ -19,6 +19,10 @@ from django.test import Client
 from chat.accounts.links import the_owner
 from chat.forgetting import forget_account
 from chat.models import Conversation, Message, Run, Source, User
+from memory.models import Summary
+from memory.service import left_window
+from memory.tasks import index_backlog
+from memory.tasks_summaries import summarise_span
 from tests.servers.model_script import call, say
 from tests.servers.search import Row, searxng_answer
 from tests.servers.web import html_reply, web_server
@@ -71,7 +75,18 @@ def plant(model: Callable[..., Any], question: str, *first: Any) -> Planted:
     ask("Where did the page say that my sister lives?", "--conversation", conversation)
     run = Run.objects.get(answer=told["message"])
     assert Source.objects.filter(recalled=True, snapshot__contains=RARE).exists()
+    _work_in_the_background(run)
     return Planted(the_owner(), run.conversation_id, run.question_id, run.answer_id)
+
+
+def _work_in_the_background(run: Run) -> None:
+    """What a worker does of itself: the index, and summaries of what left the window."""
+    index_backlog()
+    second = Message.objects.filter(parent=run.answer).get()
+    head = run.conversation.head_id
+    left_window(run.owner_id, run.conversation_id, head, before_id=second.pk)
+    for summary in Summary.objects.all():
+        summarise_span(summary.pk)
 
 
 @pytest.fixture
@@ -95,8 +110,10 @@ def planted(site: str, model: Callable[..., Any]) -> Planted:
         "chat_runevent",
         "chat_source",
         "memory_memoryfile",
+        "memory_posting",
         "memory_proposal",
         "memory_revision",
+        "memory_summary",
     }
     return found
 
