@@ -14,9 +14,9 @@ from itertools import groupby
 from typing import Any
 
 from chat import store
-from chat.agent.quoting import quote_earlier
+from chat.agent.quoting import quote_earlier, quote_summaries
 from chat.agent.sources import SourceRegistry
-from chat.agent.values import Earlier, EarlierLines, EarlierSource, History
+from chat.agent.values import Earlier, EarlierLines, EarlierSource, History, SummaryText
 from chat.agent.window import message_cost, note_cost, window, window_start
 from chat.database import in_database
 from chat.metrics import RECALL
@@ -24,6 +24,10 @@ from chat.models import Run
 from memory import service as memory
 from memory.service import count_tokens
 
+SUMMARY_SHARE = 0.5
+"""Of what the window leaves, the most that summaries may take; the rest is for older lines."""
+QUOTED_SHARE = 0.8
+"""What is left of the room for summaries once they are quoted."""
 MESSAGE_TOKENS = 4
 
 
@@ -68,6 +72,8 @@ class ConversationRecall:
         history = window([one.message for one in said], n_total=n_total)
         costs = [message_cost(one.message, count_tokens) for one in said]
         left = budget - sum(costs) - (note_cost(n_total, count_tokens) if history.note else 0)
+        summaries, rows = self._summaries(said, int(left * SUMMARY_SHARE))
+        left -= sum(row["tokens"] for row in rows)
         earlier, packed = self._earlier(question, [one.pk for one in said], left)
         self.receipt = {
             "budget_tokens": budget,
@@ -78,23 +84,57 @@ class ConversationRecall:
             "window": [
                 {"message": one.pk, "tokens": cost} for one, cost in zip(said, costs, strict=True)
             ],
+            "summaries": rows,
             **packed,
         }
         n_tokens = budget - left + packed["earlier_tokens"]
-        return replace(history, earlier=earlier, n_tokens=n_tokens)
+        return replace(history, summaries=summaries, earlier=earlier, n_tokens=n_tokens)
 
     # --- The newest, whole -----------------------------------------------------------------------
 
     def _window(self, budget: int) -> tuple[list[store.Said], int]:
-        said, n_total = store.said_before(self._run, store.window_before(self._run))
+        before = store.window_before(self._run)
+        said, n_total = store.said_before(self._run, before)
         costs = [message_cost(one.message, count_tokens) for one in said]
         room = min(int(self._rule.share * budget), budget - note_cost(n_total, count_tokens))
         start = window_start(costs, 0, limit_tokens=max(0, room), newest=self._rule.newest)
-        return said[start:], n_total
+        said = said[start:]
+        if said and len(said) < n_total and said[0].pk != before:
+            memory.left_window(*self._place(), before_id=said[0].pk)
+        return said, n_total
 
     def _place(self) -> tuple[int, int, int | None]:
         run = self._run
         return run.owner_id, run.conversation_id, run.question.parent_id
+
+    # --- What stands for the older ---------------------------------------------------------------
+
+    def _summaries(
+        self, said: Sequence[store.Said], room: int
+    ) -> tuple[list[SummaryText], list[dict[str, int]]]:
+        """The summaries of what is older than `said`, with what each costs as it is quoted."""
+        before = said[0].pk if said else None
+        found = memory.summaries(
+            *self._place(), before_id=before, budget_tokens=int(QUOTED_SHARE * room)
+        )
+        texts = [self._told(one) for one in found]
+        while texts and _cost(quote_summaries(texts)) > room:
+            texts, found = texts[1:], found[1:]
+        rows = [
+            {"summary": one.summary_id, "tokens": _cost(quote_summaries([text]))}
+            for one, text in zip(found, texts, strict=True)
+        ]
+        return texts, rows
+
+    def _told(self, one: memory.SummaryText) -> SummaryText:
+        days = [
+            f"{at.astimezone(self._now.tzinfo):%Y-%m-%d}"
+            for at in (one.first_at, one.last_at)
+            if at
+        ]
+        return SummaryText(
+            on=" to ".join(dict.fromkeys(days)), n_messages=one.n_messages, text=one.text
+        )
 
     # --- The older lines that the question needs -------------------------------------------------
 

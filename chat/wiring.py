@@ -132,7 +132,7 @@ def _history_budget(question: str, context_tokens: int) -> int:
 
 def summary_limits() -> SummaryLimits:
     """A model gets no more to read at a time than half of what it can take."""
-    most = int(SUMMARY_SHARE * settings.LUMINA_MODEL_CONTEXT_TOKENS)
+    most = int(SUMMARY_SHARE * (settings.LUMINA_MODEL_CONTEXT_TOKENS or CONTEXT_TOKENS))
     return SummaryLimits(
         spans=settings.LUMINA_SUMMARY_SPANS,
         tokens=settings.LUMINA_SUMMARY_TOKENS,

@@ -72,7 +72,8 @@ class Versions:
             rows = [_written(row) for row in rows if row.text[:2] == "+ "]
         closed = set(closing.closed)
         kept = [Row(r.row, closing.texts.get(r.row, r.text), r.row in closed) for r in rows]
-        self._readings.setdefault(call.target, []).append(_Reading(call, kept))
+        if any(not row.closed for row in kept):
+            self._targets.setdefault(call.target, _Target()).add(_Reading(call, kept))
 
 
 def _written(row: Row) -> Row:

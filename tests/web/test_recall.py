@@ -14,7 +14,8 @@ from chat.database import in_database
 from chat.importing import import_conversation
 from chat.library import ensure_sample_library
 from chat.models import Citation, Conversation, Message, Run, Source
-from memory.service import count_tokens
+from memory.service import count_tokens, summarise
+from memory.summary_models import Summary
 from tests.servers.model_script import call, fail, say
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -201,3 +202,22 @@ async def test_the_budget_follows_what_the_server_says_its_model_can_read(
     page = await page_of(alice)
     run = await ask(page, "Why?")
     assert run.receipt["budget_tokens"] == 2_000 - count_tokens("Why?")
+
+
+async def test_what_has_left_the_window_is_summarised_before_the_newest_messages(
+    page_of, alice, model, settings
+) -> None:
+    settings.LUMINA_HISTORY_TOKENS = 1_500
+    server = model([say("Fine."), say("- They spoke of the weather [3]."), say("Fine.")])
+    conversation = await in_database(import_conversation)(alice, chatter(120))
+    page = await page_of(alice)
+    run = await ask(page, "How was the weather on day 12?", conversation.pk)
+    assert run.receipt["summaries"] == []
+    for wanted in await in_database(lambda: list(Summary.objects.values_list("pk", flat=True)))():
+        await in_database(summarise)(wanted)
+    run = await ask(page, "And on day 13?", conversation.pk)
+    told = recalled(prompt(server)[1])
+    assert told["summaries"][0]["text"]
+    assert "[3]" not in json.dumps(told)
+    assert sum(one["messages"] for one in told["summaries"]) + run.receipt["visible"] <= 122
+    assert run.receipt["summaries"][0]["tokens"] <= 1_500
