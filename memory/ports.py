@@ -42,6 +42,10 @@ class MessageReader(Protocol):
         """Final messages whose ids are not among these, oldest first."""
         ...
 
+    def n_final(self, owner_id: int) -> int:
+        """How many messages of an owner there are whose text does not change any more."""
+        ...
+
     def leaves(self, conversation_id: int) -> list[int]:
         """The ends of all branches of a conversation."""
         ...

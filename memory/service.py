@@ -61,6 +61,7 @@ __all__ = [
     "label_of",
     "left_window",
     "list_files",
+    "message_reader",
     "n_waiting",
     "note_of",
     "read_file",
@@ -152,7 +153,8 @@ def files_resting_on(owner_id: int, message_ids: Collection[int]) -> list[str]:
 
 
 def forget_owner(owner_id: int) -> None:
-    """Everything that is remembered of a person; their conversations are not touched."""
+    """Everything that is remembered of a person: files, summaries, index. Their conversations are
+    not touched."""
     store.remove_all(owner_id)
 
 
@@ -180,6 +182,10 @@ _readers: list[MessageReader] = []
 def read_messages_with(reader: MessageReader) -> None:
     """Says once, at the start, how messages are read."""
     _readers[:] = [reader]
+
+
+def message_reader() -> MessageReader:
+    return _readers[0]
 
 
 def remember(message_id: int) -> None:

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from memory.engine.files import AGENTS, MAX_FILE_CHARS, USER, FileRefused, clean
 from memory.engine.lineage import Version, line_ages, without_lines, without_source
-from memory.models import MemoryFile, Proposal, Revision
+from memory.models import IndexState, MemoryFile, Proposal, Revision, Summary
 
 MAX_FILES, MAX_PROPOSALS = 1_000, 50
 
@@ -180,9 +180,13 @@ def remove_file(owner_id: int, path: str) -> bool:
 
 
 def remove_all(owner_id: int) -> None:
+    """Files and what waits, summaries, and the index of every conversation."""
     with transaction.atomic():
         Proposal.objects.of(owner_id).delete()
         MemoryFile.objects.of(owner_id).delete()
+        Summary.objects.filter(owner=owner_id).delete()
+    for state in IndexState.objects.filter(owner=owner_id):
+        state.delete()  # one by one: that of a long conversation takes its time
 
 
 def remove_lines(owner_id: int, path: str, lines: Sequence[str]) -> None:

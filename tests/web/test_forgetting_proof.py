@@ -20,7 +20,6 @@ from chat.accounts.links import the_owner
 from chat.forgetting import forget_account
 from chat.models import Conversation, Message, Run, Source, User
 from memory.models import Summary
-from memory.service import left_window
 from memory.tasks import index_backlog
 from memory.tasks_summaries import summarise_span
 from tests.servers.model_script import call, say
@@ -75,16 +74,13 @@ def plant(model: Callable[..., Any], question: str, *first: Any) -> Planted:
     ask("Where did the page say that my sister lives?", "--conversation", conversation)
     run = Run.objects.get(answer=told["message"])
     assert Source.objects.filter(recalled=True, snapshot__contains=RARE).exists()
-    _work_in_the_background(run)
+    _work_in_the_background()
     return Planted(the_owner(), run.conversation_id, run.question_id, run.answer_id)
 
 
-def _work_in_the_background(run: Run) -> None:
+def _work_in_the_background() -> None:
     """What a worker does of itself: the index, and summaries of what left the window."""
     index_backlog()
-    second = Message.objects.filter(parent=run.answer).get()
-    head = run.conversation.head_id
-    left_window(run.owner_id, run.conversation_id, head, before_id=second.pk)
     for summary in Summary.objects.all():
         summarise_span(summary.pk)
 

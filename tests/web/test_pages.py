@@ -19,7 +19,7 @@ from chat.citing import citations_of
 from chat.library import ensure_sample_library
 from chat.models import Conversation, LibraryDocument, LibraryFolder, Message, Run, Source, User
 from memory import store as memory_store
-from memory.models import MemoryFile, Proposal, Revision
+from memory.models import MemoryFile, Proposal, Revision, Summary
 from tests.web.conftest import begun
 
 pytestmark = pytest.mark.django_db
@@ -62,6 +62,7 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, tuple[str, str, dict
     c = run.conversation_id
     note = MemoryFile.objects.get(owner=run.owner_id)
     wish = Proposal.objects.get(owner=run.owner_id)
+    summary = Summary.objects.get(owner=run.owner_id)
     return {
         "home": ("get", "/", {}),
         "ask": ("post", "/ask/", {"text": "Hello?", "conversation": c}),
@@ -84,6 +85,7 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, tuple[str, str, dict
         "memory-delete": ("post", f"/memory/{note.pk}/delete/", {}),
         "memory-decide": ("post", f"/memory/proposals/{wish.pk}/", {"answer": "yes"}),
         "memory-forget-all": ("post", "/memory/forget/", {"sure": "yes"}),
+        "memory-retry": ("post", f"/memory/summaries/{summary.pk}/retry/", {}),
         "sign-in": ("get", "/sign-in/", {}),
         "sign-in-by-link": ("get", "/sign-in/nonsense/", {}),
         "sign-out": ("post", "/sign-out/", {}),
@@ -118,7 +120,18 @@ def secret_run(alice: User) -> Run:
     memory_store.put(alice.pk, "knowledge/secret.md", "- A secret note", memory_store.By())
     wish = Proposal(owner=alice, path="knowledge/secret.md", kind="append", text="- A secret wish")
     memory_store.propose(wish)
-    return answered(alice, "A secret answer [1].", "A secret question?")
+    run = answered(alice, "A secret answer [1].", "A secret question?")
+    Summary.objects.create(
+        owner=alice,
+        conversation=run.conversation,
+        first_message=run.question_id,
+        last_message=run.answer_id,
+        status="failed",
+        error="A secret error",
+        tries=5,
+        next_try_at=timezone.now(),
+    )
+    return run
 
 
 def everything_of(owner: User) -> list[list[dict[str, Any]]]:
@@ -129,6 +142,7 @@ def everything_of(owner: User) -> list[list[dict[str, Any]]]:
         list(MemoryFile.objects.of(owner.pk).values()),
         list(Revision.objects.of(owner.pk).values()),
         list(Proposal.objects.of(owner.pk).values()),
+        list(Summary.objects.filter(owner=owner).values()),
     ]
 
 
