@@ -73,7 +73,7 @@ def test_a_summary_is_shown_with_its_span_and_leads_to_it(page: Client, alice: U
     ("state", "told"),
     [
         ({"status": "wanted"}, "Waits for the background worker"),
-        ({"error": "The model is busy.", "tries": 2}, "Failed: The model is busy. Tried again at"),
+        ({"error": "The model is busy.", "tries": 2}, "Failed: The model is busy. Next try: <time"),
         ({"error": "No.", "tries": MAX_TRIES}, f"Given up after {MAX_TRIES} tries: No."),
     ],
 )
