@@ -18,5 +18,5 @@ def _forget(instance: Any, **_: Any) -> None:
     from memory.summarising import forget_summarised
 
     forget_message(instance.pk)
+    forget_indexed(instance.pk)
     forget_summarised(instance.pk)
-    forget_indexed(instance.pk, instance.conversation_id)

@@ -145,9 +145,9 @@ def forget_index(conversation_id: int) -> None:
         Block.objects.filter(state_id=conversation_id).delete()
 
 
-def forget_indexed(message_id: int, conversation_id: int) -> None:
-    """A message is about to go: what is indexed of its conversation goes too, as later lines rest
-    on earlier ones and terms do not tell which message they are of. It is built anew from what is
-    left."""
-    if Mark.objects.filter(message_id=message_id).exists():
-        forget_index(conversation_id)
+def forget_indexed(message_id: int) -> None:
+    """The same for the conversation of a message that is about to go, if it is indexed: what comes
+    after it was counted on from it."""
+    mark = Mark.objects.filter(pk=message_id).values_list("block__state_id", flat=True).first()
+    if mark is not None:
+        forget_index(mark)
