@@ -14,15 +14,16 @@ from memory.engine.opening import Opened, StoredFile, always_read, matching_skil
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.tokens import estimate_tokens
 from memory.engine.values import Message as HistoryMessage
-from memory.engine.values import Packed, Policy
+from memory.engine.values import Packed, Policy, Role
 from memory.gate import Said
 from memory.handing_over import remember_later
 from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
 from memory.ports import MessageReader, ReadMessage
-from memory.stored import checking, recalling
+from memory.stored import checking, recalling, searching
 from memory.stored.indexing import NotTheirs, forget_index
+from memory.stored.searching import FoundLine
 from memory.summarising import (
     KeptSummary,
     SummaryText,
@@ -35,6 +36,7 @@ from memory.summary_ports import Summariser, SummaryFailed, SummaryLimits, summa
 
 __all__ = [
     "FileRefused",
+    "FoundLine",
     "HistoryMessage",
     "KeptSummary",
     "ListedFile",
@@ -74,6 +76,7 @@ __all__ = [
     "remember_later",
     "remember_pending",
     "sanitize",
+    "search_history",
     "start_texts",
     "summaries",
     "summaries_of",
@@ -179,6 +182,7 @@ def _quoted_tokens(text: str) -> int:
 
 # --- The history --------------------------------------------------------------------------------
 
+_SEARCH_INDEXES = 50
 _readers: list[MessageReader] = []
 
 
@@ -232,6 +236,34 @@ def recall(
         shown=shown,
         first_source=first_source,
         policy=policy,
+    )
+
+
+def search_history(
+    owner_id: int,
+    query: str,
+    *,
+    limit: int = 20,
+    conversation_id: int | None = None,
+    role: Role | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[FoundLine]:
+    """Lines of all that the owner said and read in which any of the words occurs, the best of each
+    message, best first. Quotes, wildcards and operators are words like any other or nothing.
+
+    `since` counts, `until` does not. A message that nobody has indexed is indexed first.
+    """
+    recalling.remember_pending(_readers[0], _SEARCH_INDEXES, owner_id=owner_id)
+    return searching.search(
+        _readers[0],
+        owner_id,
+        query,
+        limit=limit,
+        conversation_id=conversation_id,
+        role=role,
+        since=since,
+        until=until,
     )
 
 
