@@ -42,9 +42,6 @@ class StoredMessages:
             rows = rows.filter(conversation__owner_id=owner_id)
         return list(rows.order_by("pk").values_list("pk", flat=True)[:limit])
 
-    def n_final(self, owner_id: int) -> int:
-        return Message.objects.filter(conversation__owner=owner_id).exclude(_WRITTEN_NOW).count()
-
     def leaves(self, conversation_id: int) -> list[int]:
         rows = Message.objects.filter(conversation_id=conversation_id, children=None)
         return list(rows.order_by("pk").values_list("pk", flat=True))

@@ -18,6 +18,7 @@ from memory.summary_store import MAX_TRIES, try_again
 from memory.tasks_summaries import summarise_span
 
 SUMMARIES_SHOWN = 30
+MOST_COUNTED = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +79,23 @@ def retry_summary(owner_id: int, summary_id: int) -> bool:
 class IndexOverview:
     """How many of a person's messages can be found by their lines, and what is amiss."""
 
-    n_messages: int
     n_indexed: int
+    n_missing: int
     problems: Sequence[str]
 
     @property
-    def n_missing(self) -> int:
-        return max(0, self.n_messages - self.n_indexed)
+    def n_messages(self) -> int:
+        return self.n_indexed + self.n_missing
 
 
 def index_overview(reader: MessageReader, owner_id: int) -> IndexOverview:
     states = IndexState.objects.filter(owner=owner_id)
     problems = states.exclude(problem="").order_by("problem").values_list("problem", flat=True)
+    marks = Mark.objects.filter(block__owner=owner_id)
+    missing = reader.pending(marks.values("message_id"), MOST_COUNTED, owner_id=owner_id)
     return IndexOverview(
-        n_messages=reader.n_final(owner_id),
-        n_indexed=Mark.objects.filter(block__owner=owner_id).count(),
+        n_indexed=marks.count(),
+        n_missing=len(missing),
         problems=tuple(problems.distinct()),
     )
 

@@ -44,10 +44,6 @@ class MessageReader(Protocol):
         """Final messages whose ids are not among these, oldest first; of one owner, or of all."""
         ...
 
-    def n_final(self, owner_id: int) -> int:
-        """How many messages of an owner there are whose text does not change any more."""
-        ...
-
     def leaves(self, conversation_id: int) -> list[int]:
         """The ends of all branches of a conversation."""
         ...
