@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat import forgetting_views, views
+from chat import forgetting_views, search_views, views
 from chat.accounts import views as accounts
 
 urlpatterns = [
@@ -15,6 +15,7 @@ urlpatterns = [
     path("runs/<int:pk>/stop/", views.stop, name="stop"),
     path("runs/<int:run>/sources/<int:number>/", views.source, name="source"),
     path("library/<int:pk>", views.document, name="document"),
+    path("search/", search_views.search, name="search"),
     path("sidebar/", views.sidebar, name="sidebar"),
     path("sign-in/", accounts.SignIn.as_view(), name="sign-in"),
     path("sign-in/<str:token>/", accounts.sign_in_by_link, name="sign-in-by-link"),

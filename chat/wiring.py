@@ -42,6 +42,7 @@ from chat.providers.search.tavily import TavilyProvider
 from chat.providers.search.wikipedia import WikipediaProvider
 from chat.recall import ConversationRecall, WindowRule
 from chat.remembering import RunMemory, notes_at_start
+from chat.searching_history import RunHistorySearch
 from chat.summarising import ModelSummariser
 from memory.service import SummaryLimits, count_tokens
 
@@ -200,7 +201,14 @@ class Services:
         library = FailoverSearcher(
             [LibraryProvider(run.owner_id)], timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS
         )
-        return Toolbox(web=self._web, library=library, reader=self._reader, memory=RunMemory(run))
+        zone = ZoneInfo(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE))
+        return Toolbox(
+            web=self._web,
+            library=library,
+            reader=self._reader,
+            memory=RunMemory(run),
+            history=RunHistorySearch(run, zone),
+        )
 
     async def model(self) -> ChatModel:
         """The configured model; else one found on this machine; else the built-in answerer.

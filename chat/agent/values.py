@@ -239,7 +239,8 @@ class HistoryQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryHit:
-    """A message that was found: the part of it round the match, and its address in Lumina."""
+    """A message that was found, or a page that was read for one (who: tool): the part of it round
+    the match, and the message's address in Lumina."""
 
     on: str
     who: Role

@@ -75,6 +75,7 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, tuple[str, str, dict
         "stop": ("post", f"/runs/{run.pk}/stop/", {}),
         "source": ("get", f"/runs/{run.pk}/sources/1/", {}),
         "document": ("get", f"/library/{document.pk}", {}),
+        "search": ("get", f"/search/?q=secret&within={c}", {}),
         "sidebar": ("get", f"/sidebar/?conversation={c}", {}),
         "memory": ("get", "/memory/", {}),
         "memory-new": ("post", "/memory/new/", {"path": "knowledge/new.md", "text": "- New"}),

@@ -36,12 +36,23 @@ function onKey(event) {
     if (!open) return;
     event.preventDefault();
     closeDetails(open.querySelector("summary"));
+  } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+    openSearch(event);
   } else if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
-    const question = document.getElementById("question");
+    const question = document.getElementById("question") ?? document.getElementById("q");
     if (!question) return;
     event.preventDefault();
     question.focus();
   }
+}
+
+function openSearch(event) {
+  const words = document.getElementById("q");
+  const link = document.querySelector("[data-search]");
+  if (!words && !link) return;
+  event.preventDefault();
+  if (words) words.select();
+  else location.assign(link.href);
 }
 
 // Who opens a form wants to write in it, and to see all of it.
