@@ -9,12 +9,14 @@ class ChatConfig(AppConfig):
 
     def ready(self) -> None:
         from chat import checks, summarising  # noqa: F401
+        from chat.accounts import receivers
         from chat.memory_reader import StoredMessages
         from chat.models import Source
         from memory.service import read_messages_with
 
         read_messages_with(StoredMessages())
         summarising.connect()
+        receivers.connect()
         # Whoever deletes a source, what a later turn recalled of it goes too.
         pre_delete.connect(_forget_copies, sender=Source, dispatch_uid="forget copies")
 
