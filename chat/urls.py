@@ -13,6 +13,7 @@ urlpatterns = [
     path("messages/<int:pk>/delete/", forgetting_views.delete_message, name="delete-message"),
     path("runs/<int:pk>/stop/", views.stop, name="stop"),
     path("runs/<int:run>/sources/<int:number>/", views.source, name="source"),
+    path("runs/<int:run>/working/", views.working, name="working"),
     path("library/<int:pk>", views.document, name="document"),
     path("search/", search_views.search, name="search"),
     path("sidebar/", views.sidebar, name="sidebar"),

@@ -12,6 +12,8 @@ from memory.engine.files import FileRefused, label_of, normal_path
 from memory.engine.finding import words_found
 from memory.engine.opening import Opened, StoredFile, always_read, matching_skills, opened
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
+from memory.engine.terms import exact_terms
+from memory.engine.terms import fold as folded
 from memory.engine.tokens import estimate_tokens
 from memory.engine.values import Message as HistoryMessage
 from memory.engine.values import Packed, Policy, Role
@@ -21,6 +23,7 @@ from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
 from memory.ports import MessageReader, ReadMessage
+from memory.private import screen_secrets
 from memory.stored import checking, recalling, searching
 from memory.stored.indexing import NotTheirs, forget_index
 from memory.stored.searching import FoundLine
@@ -58,7 +61,9 @@ __all__ = [
     "clean_text",
     "conversations",
     "count_tokens",
+    "exact_terms",
     "files_resting_on",
+    "folded",
     "forget",
     "forget_index",
     "forget_owner",
@@ -83,6 +88,7 @@ __all__ = [
     "summarise",
     "summarise_with",
     "wish_to_remember",
+    "without_secrets",
     "words_found",
     "write",
 ]
@@ -91,6 +97,11 @@ __all__ = [
 def clean_text(text: str, *, author: Author = "assistant") -> str:
     """Text as it may be stored: no storage marker, no control characters, no thoughts."""
     return sanitize(text, author=author).text
+
+
+def without_secrets(text: str) -> str:
+    """The text without its lines that hold a password or a key."""
+    return screen_secrets(text).text
 
 
 def count_tokens(text: str) -> int:
@@ -158,10 +169,10 @@ def files_resting_on(owner_id: int, message_ids: Collection[int]) -> list[str]:
     return store.paths_resting_on(owner_id, message_ids)
 
 
-def forget_owner(owner_id: int) -> None:
+def forget_owner(owner_id: int) -> int:
     """Everything that is remembered of a person: files, summaries, index. Their conversations are
-    not touched."""
-    store.remove_all(owner_id)
+    not touched. Says how many rows went."""
+    return store.remove_all(owner_id)
 
 
 def read_file(owner_id: int, path: str) -> str:

@@ -179,14 +179,14 @@ def remove_file(owner_id: int, path: str) -> bool:
     return n_gone > 0
 
 
-def remove_all(owner_id: int) -> None:
-    """Files and what waits, summaries, and the index of every conversation."""
+def remove_all(owner_id: int) -> int:
+    """Files and what waits, summaries, and the index of every conversation; says how many rows."""
     with transaction.atomic():
-        Proposal.objects.of(owner_id).delete()
-        MemoryFile.objects.of(owner_id).delete()
-        Summary.objects.filter(owner=owner_id).delete()
-    for state in IndexState.objects.filter(owner=owner_id):
-        state.delete()  # one by one: that of a long conversation takes its time
+        n_gone = Proposal.objects.of(owner_id).delete()[0]
+        n_gone += MemoryFile.objects.of(owner_id).delete()[0]
+        n_gone += Summary.objects.filter(owner=owner_id).delete()[0]
+    # One by one: that of a long conversation takes its time.
+    return n_gone + sum(one.delete()[0] for one in IndexState.objects.filter(owner=owner_id))
 
 
 def remove_lines(owner_id: int, path: str, lines: Sequence[str]) -> None:

@@ -102,6 +102,18 @@ class Origin:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class CitedSentence:
+    """A sentence of an answer with the numbers of the sources that it cites, each once.
+
+    `claim` is what it says, as plain language without its markers.
+    """
+
+    span: Span
+    claim: str
+    numbers: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """A page or document, numbered from 1 within a turn.

@@ -157,18 +157,3 @@ def _keep_origins(row: Source, origins: Sequence[values.Origin]) -> None:
         RecalledSpan(source=row, origin_id=origin, start=start, end=end)
         for origin, start, end in sorted(found - known)
     )
-
-
-def text_so_far(events: Iterable[dict[str, Any]]) -> str:
-    """The answer's text after these events: retractions go back to where their step began."""
-    text, step_start = "", 0
-    for event in events:
-        if event["type"] == "step_started":
-            step_start = len(text)
-        elif event["type"] == "text_added":
-            text += event["text"]
-        elif event["type"] == "text_retracted":
-            text = text[:step_start]
-        elif event["type"] == "text_corrected":
-            text = event["text"]
-    return text

@@ -107,6 +107,13 @@ def test_one_that_has_not_failed_is_not_tried_again(page: Client, alice: User) -
     assert page.post("/memory/summaries/99999/retry/").status_code == 404
 
 
+def test_a_strangers_summary_is_not_there_to_be_tried(page: Client, charlie: User) -> None:
+    row = summary_of(talk(charlie), error="No.", tries=MAX_TRIES)
+    assert page.post(f"/memory/summaries/{row.pk}/retry/").status_code == 404
+    row.refresh_from_db()
+    assert row.tries == MAX_TRIES
+
+
 def test_many_summaries_take_no_more_queries_and_the_rest_is_a_link_away(
     page: Client, alice: User
 ) -> None:

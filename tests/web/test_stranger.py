@@ -57,22 +57,13 @@ def bob(db: Any) -> User:
 
 @pytest.fixture
 def secret_run(alice: User) -> Run:
-    memory_store.put(alice.pk, "knowledge/secret.md", "- A secret note", memory_store.By())
+    run = answered(alice, "A secret answer [1].", "A secret question?")
+    rests_on = memory_store.By(source_id=run.question_id)
+    memory_store.put(alice.pk, "knowledge/secret.md", "- A secret note", rests_on)
     wish = Proposal(owner=alice, path="knowledge/secret.md", kind="append", text="- A secret wish")
     memory_store.propose(wish)
     Client().force_login(alice)
     invitations.invite(alice, email="secret@example.org")
-    run = answered(alice, "A secret answer [1].", "A secret question?")
-    Summary.objects.create(
-        owner=alice,
-        conversation=run.conversation,
-        first_message=run.question_id,
-        last_message=run.answer_id,
-        status="failed",
-        error="A secret error",
-        tries=5,
-        next_try_at=timezone.now(),
-    )
     return run
 
 
@@ -94,7 +85,6 @@ def everything_of(owner: User) -> list[Any]:
         list(MemoryFile.objects.of(owner.pk).values()),
         list(Revision.objects.of(owner.pk).values()),
         list(Proposal.objects.of(owner.pk).values()),
-        list(Summary.objects.filter(owner=owner).values()),
         User.objects.filter(pk=owner.pk).values().get(),
         list(Session.objects.filter(user=owner).values("session_key", "session_data")),
     ]
@@ -108,7 +98,13 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, Door]:
     c, owner = run.conversation_id, run.owner_id
     note = MemoryFile.objects.get(owner=owner)
     wish = Proposal.objects.get(owner=owner)
-    summary = Summary.objects.get(owner=owner)
+    summary, _ = Summary.objects.get_or_create(
+        owner=run.owner,
+        conversation=run.conversation,
+        first_message=run.question_id,
+        last_message=run.answer_id,
+        defaults={"status": "failed", "error": "A secret error", "next_try_at": timezone.now()},
+    )
     session = Session.objects.filter(user=owner).earliest("seen_at")
     invitation = invitations.open_ones().get()
     return {
@@ -122,6 +118,7 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, Door]:
         "delete-message": ("post", f"/messages/{run.answer_id}/delete/", {}),
         "search": ("get", f"/search/?q=secret&within={c}", {}),
         "stop": ("post", f"/runs/{run.pk}/stop/", {}),
+        "working": ("get", f"/runs/{run.pk}/working/", {}),
         "source": ("get", f"/runs/{run.pk}/sources/1/", {}),
         "document": ("get", f"/library/{document.pk}", {}),
         "sidebar": ("get", f"/sidebar/?conversation={c}", {}),
@@ -396,6 +393,9 @@ FOR_ONE_PERSON = {"library", "memory", "signin_link"}
 FOR_THE_INSTALLATION = {
     "backup",
     "bench_memory",
+    "bench_recall",
+    "rebuild_index",
+    "working",
     "check_lumina",
     "prepare",
     "restore",
@@ -471,6 +471,9 @@ SEARCHES: dict[str, Callable[[int], Any]] = {
     "read_file": lambda owner: service.read_file(owner, NOTE),
     "start_texts": lambda owner: service.start_texts(owner, "secret", 1_000),
     "recall": lambda owner: service.recall(owner, *_place(), "secret", 1_000).lines,
+    "files_resting_on": lambda owner: service.files_resting_on(owner, [_place()[1] - 1]),
+    "forget_owner": lambda owner: service.forget_owner(owner),
+    "search_history": lambda owner: service.search_history(owner, "secret"),
     "left_window": lambda owner: _left_window(owner),
     "summaries": lambda owner: _summarised(
         lambda place: service.summaries(owner, *place, before_id=None, budget_tokens=1_000)
@@ -498,6 +501,7 @@ def _summarised(look: Callable[[tuple[int, int]], Any]) -> Any:
     service.left_window(run.owner_id, conversation, head, before_id=head)
     for pk in Summary.objects.values_list("pk", flat=True):
         service.summarise(pk)
+    Summary.objects.update(text="A secret summary", n_tokens=4, status="made")
     return look((conversation, head))
 
 
