@@ -38,8 +38,10 @@ class MessageReader(Protocol):
         """The messages from the first to the head, in order; empty where there is no such head."""
         ...
 
-    def pending(self, indexed: QuerySet[Any], limit: int) -> Sequence[int]:
-        """Final messages whose ids are not among these, oldest first."""
+    def pending(
+        self, indexed: QuerySet[Any], limit: int, *, owner_id: int | None = None
+    ) -> Sequence[int]:
+        """Final messages whose ids are not among these, oldest first; of one owner, or of all."""
         ...
 
     def leaves(self, conversation_id: int) -> list[int]:

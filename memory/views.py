@@ -10,11 +10,14 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from memory import keeping, store
 from memory.engine.files import FileRefused, parse
 from memory.models import MemoryFile, Proposal
+from memory.overview import SUMMARIES_SHOWN, index_overview, retry_summary, shown_summaries
+from memory.service import message_reader
 from memory.showing import REVISIONS_SHOWN, shown_revisions, tree_of, wish_lines
 
 MOVED_ON = (
@@ -118,13 +121,34 @@ def forget_all(request: HttpRequest) -> HttpResponse:
     return redirect("memory")
 
 
+@require_POST
+@login_required
+def retry(request: HttpRequest, pk: int) -> HttpResponse:
+    """Has a summary that failed made again now."""
+    if not retry_summary(_owner(request), pk):
+        raise Http404("There is no such summary that failed.")
+    return redirect(f"{reverse('memory')}#summaries")
+
+
 # --- What the pages hold ------------------------------------------------------------------------
 
 
 def _index(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     files = store.files_of(_owner(request))
     wishes = [(wish, wish_lines(wish)) for wish in store.proposals_of(_owner(request))]
-    context = {"tree": tree_of(files), "n_files": len(files), "wishes": wishes, "on_memory": True}
+    limit = None if "all" in request.GET else SUMMARIES_SHOWN
+    summaries, n_hidden = shown_summaries(_owner(request), limit)
+    index = index_overview(message_reader(), _owner(request))
+    context = {
+        "on_memory": True,
+        "tree": tree_of(files),
+        "n_files": len(files),
+        "wishes": wishes,
+        "summaries": summaries,
+        "n_hidden": n_hidden,
+        "index": index,
+        "has_anything": bool(files or wishes or summaries or index.n_indexed),
+    }
     return render(request, "memory/index.html", context | more, status=status)
 
 

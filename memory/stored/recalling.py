@@ -63,9 +63,9 @@ def remember(reader: MessageReader, message_id: int) -> None:
             index_path(reader, one.owner_id, one.conversation_id, one.pk)
 
 
-def remember_pending(reader: MessageReader, limit: int) -> int:
+def remember_pending(reader: MessageReader, limit: int, *, owner_id: int | None = None) -> int:
     """Index messages that are not, at most so many; says how many were waiting."""
-    pending = reader.pending(Mark.objects.values("message_id"), limit)
+    pending = reader.pending(Mark.objects.values("message_id"), limit, owner_id=owner_id)
     for message_id in pending:
         if not Mark.objects.filter(pk=message_id).exists():
             remember(reader, message_id)

@@ -57,12 +57,14 @@ def bob(db: Any) -> User:
 
 @pytest.fixture
 def secret_run(alice: User) -> Run:
-    memory_store.put(alice.pk, "knowledge/secret.md", "- A secret note", memory_store.By())
+    run = answered(alice, "A secret answer [1].", "A secret question?")
+    rests_on = memory_store.By(source_id=run.question_id)
+    memory_store.put(alice.pk, "knowledge/secret.md", "- A secret note", rests_on)
     wish = Proposal(owner=alice, path="knowledge/secret.md", kind="append", text="- A secret wish")
     memory_store.propose(wish)
     Client().force_login(alice)
     invitations.invite(alice, email="secret@example.org")
-    return answered(alice, "A secret answer [1].", "A secret question?")
+    return run
 
 
 @pytest.fixture
@@ -96,6 +98,13 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, Door]:
     c, owner = run.conversation_id, run.owner_id
     note = MemoryFile.objects.get(owner=owner)
     wish = Proposal.objects.get(owner=owner)
+    summary, _ = Summary.objects.get_or_create(
+        owner=run.owner,
+        conversation=run.conversation,
+        first_message=run.question_id,
+        last_message=run.answer_id,
+        defaults={"status": "failed", "error": "A secret error", "next_try_at": timezone.now()},
+    )
     session = Session.objects.filter(user=owner).earliest("seen_at")
     invitation = invitations.open_ones().get()
     return {
@@ -106,6 +115,8 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, Door]:
         "rename": ("post", f"/c/{c}/rename/", {"title": "Stolen"}),
         "delete": ("post", f"/c/{c}/delete/", {}),
         "show-version": ("post", f"/c/{c}/version/", {"message": run.answer_id}),
+        "delete-message": ("post", f"/messages/{run.answer_id}/delete/", {}),
+        "search": ("get", f"/search/?q=secret&within={c}", {}),
         "stop": ("post", f"/runs/{run.pk}/stop/", {}),
         "turn": ("get", f"/c/{c}/turns/{run.pk}/", {}),
         "working": ("get", f"/runs/{run.pk}/working/", {}),
@@ -121,6 +132,7 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, Door]:
         "memory-delete": ("post", f"/memory/{note.pk}/delete/", {}),
         "memory-decide": ("post", f"/memory/proposals/{wish.pk}/", {"answer": "yes"}),
         "memory-forget-all": ("post", "/memory/forget/", {"sure": "yes"}),
+        "memory-retry": ("post", f"/memory/summaries/{summary.pk}/retry/", {}),
         "sign-in": ("get", "/sign-in/", {}),
         "sign-in-by-link": ("get", "/sign-in/nonsense/", {}),
         "sign-out": ("post", "/sign-out/", {}),
@@ -465,6 +477,9 @@ SEARCHES: dict[str, Callable[[int], Any]] = {
         owner, MemoryFile.objects.values_list("pk", flat=True)
     ),
     "recall": lambda owner: service.recall(owner, *_place(), "secret", 1_000).lines,
+    "files_resting_on": lambda owner: service.files_resting_on(owner, [_place()[1] - 1]),
+    "forget_owner": lambda owner: service.forget_owner(owner),
+    "search_history": lambda owner: service.search_history(owner, "secret"),
     "left_window": lambda owner: _left_window(owner),
     "summaries": lambda owner: _summarised(
         lambda place: service.summaries(owner, *place, before_id=None, budget_tokens=1_000)
