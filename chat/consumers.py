@@ -20,7 +20,7 @@ from chat.accounts import asking, rules, sessions, visitors
 from chat.database import in_database
 from chat.following import Follower
 from chat.forms import AskForm
-from chat.hub import ORIGIN, group_name, hub
+from chat.hub import hub
 from chat.logs import fields
 from chat.runs import manager
 
@@ -36,6 +36,8 @@ class PageConsumer(AsyncWebsocketConsumer):
 
     DOORS = ("ask", "stop", "watch")
 
+    # The process listens to the channel layer once for all its sockets: see chat.hub.
+    channel_layer_alias = "none"
     _follower: Follower | None = None
     _following: asyncio.Task[None] | None = None
     _watching: asyncio.Task[None] | None = None
@@ -49,17 +51,12 @@ class PageConsumer(AsyncWebsocketConsumer):
             return
         self.owner = user
         self.address = visitors.address_of_scope(self.scope, behind_proxy=rules.behind_proxy())
-        await self._join(sessions.group_of(user.pk))
         self._watching = asyncio.create_task(self._watch_session())
 
     async def disconnect(self, code: int) -> None:
         metrics.OPEN_SOCKETS.dec()
         if self._watching:
             self._watching.cancel()
-            with suppress(Exception):
-                await self.channel_layer.group_discard(
-                    sessions.group_of(self.owner.pk), self.channel_name
-                )
         await self._unfollow()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
@@ -145,15 +142,12 @@ class PageConsumer(AsyncWebsocketConsumer):
 
     async def _watch_session(self) -> None:
         """Looks by itself as well: a nudge can be lost, and a session can simply be over."""
-        while True:
-            await asyncio.sleep(LOOK_AT_SESSION_SECONDS)
-            with suppress(DatabaseError):
-                if not await self._is_signed_in():
-                    return
-
-    async def session_ended(self, message: dict[str, Any]) -> None:
-        """One of the person's sessions has ended: perhaps this one."""
-        await self._is_signed_in()
+        async with hub.subscribed(sessions.topic_of(self.owner.pk)) as nudges:
+            while True:
+                await nudges.next(LOOK_AT_SESSION_SECONDS)
+                with suppress(DatabaseError):
+                    if not await self._is_signed_in():
+                        return
 
     # --- Following -----------------------------------------------------------------------------
 
@@ -164,7 +158,6 @@ class PageConsumer(AsyncWebsocketConsumer):
         self._follower = Follower(
             self.owner, conversation_id, self._send, runs=runs or {}, newest_run=newest_run
         )
-        await self._join(group_name(conversation_id))
         self._following = asyncio.create_task(self._run_follower(self._follower))
 
     async def _run_follower(self, follower: Follower) -> None:
@@ -183,24 +176,7 @@ class PageConsumer(AsyncWebsocketConsumer):
             self._following.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await self._following
-        if self._follower:
-            with suppress(Exception):
-                await self.channel_layer.group_discard(
-                    group_name(self._follower.conversation_id), self.channel_name
-                )
         self._follower = self._following = None
-
-    async def _join(self, group: str) -> None:
-        """A broken layer costs promptness alone: whoever waits looks into the store as well."""
-        try:
-            await self.channel_layer.group_add(group, self.channel_name)
-        except Exception as error:
-            logger.warning("No live updates through the channel layer: %s", type(error).__name__)
-
-    async def conversation_changed(self, message: dict[str, Any]) -> None:
-        """A nudge from some process. What this process said itself has been fed already."""
-        if self._follower and message.get("origin") != ORIGIN:
-            self._follower.wake()
 
     # --- Out -----------------------------------------------------------------------------------
 

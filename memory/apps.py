@@ -16,5 +16,9 @@ class MemoryConfig(AppConfig):
 
 def _forget(instance: Any, **_: Any) -> None:
     from memory.store import forget_message
+    from memory.stored.indexing import forget_indexed
+    from memory.summarising import forget_summarised
 
     forget_message(instance.pk)
+    forget_indexed(instance.pk)
+    forget_summarised(instance.pk)

@@ -11,7 +11,6 @@ from datetime import timedelta
 from typing import Any
 
 from asgiref.sync import async_to_sync
-from channels.layers import get_channel_layer
 from django.contrib.auth import SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore as DatabaseStore
 from django.db import transaction
@@ -21,6 +20,7 @@ from django.utils.dateparse import parse_datetime
 
 from chat.accounts.models import Session
 from chat.accounts.visitors import AGENT_CHARS, Visitor, current
+from chat.hub import hub
 
 SIGNED_IN_AT = "signed_in_at"
 SEEN_EVERY = timedelta(minutes=1)
@@ -97,7 +97,8 @@ def end(user_id: int, *, handle: str = "", keep: str | None = None) -> int:
     return len(chosen)
 
 
-def group_of(user_id: int) -> str:
+def topic_of(user_id: int) -> str:
+    """What sockets of the person listen to: one of their sessions may have ended."""
     return f"person.{user_id}"
 
 
@@ -108,5 +109,7 @@ def _nudge(user_id: int) -> None:
 
 
 async def _tell(user_id: int) -> None:
+    topic = topic_of(user_id)
+    hub.wake(topic)
     async with asyncio.timeout(NUDGE_SECONDS):
-        await get_channel_layer().group_send(group_of(user_id), {"type": "session.ended"})
+        await hub.send_nudge([topic])

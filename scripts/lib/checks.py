@@ -16,7 +16,17 @@ from scripts.lib.steps import ROOT, StepFailed, Steps
 
 # Python without its ending
 PROGRAMS = tuple(
-    f"scripts/{name}" for name in ("run", "test", "check", "bench_latency", "screenshot")
+    f"scripts/{name}"
+    for name in (
+        "run",
+        "test",
+        "check",
+        "bench_latency",
+        "bench_load",
+        "bench_writers",
+        "faults",
+        "screenshot",
+    )
 )
 PACKAGES = ("chat", "memory", "lumina", "scripts")
 

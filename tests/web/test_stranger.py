@@ -40,6 +40,7 @@ from lumina.celery import app as celery
 from memory import service
 from memory import store as memory_store
 from memory.models import MemoryFile, Proposal, Revision
+from memory.summary_models import Summary
 from tests.web.conftest import begun
 from tests.web.test_pages import answered
 
@@ -352,12 +353,17 @@ TASKS: dict[str, tuple[Any, ...]] = {
     "chat.tasks.tidy_people": (),
     "chat.tasks.mail_reset": ("alice", "https://evil.example"),
     "chat.tasks.answer_check": ("nonsense",),
+    "memory.tasks.remember": (0,),
+    "memory.tasks.index_backlog": (),
+    "memory.tasks_summaries.summarise_span": (0,),
+    "memory.tasks_summaries.find_unsummarised": (),
 }
 
 
 def test_every_task_is_tried_and_changes_nothing_of_others(
     alice: User, secret_run: Run, settings: Any, monkeypatch: Any
 ) -> None:
+    celery.loader.import_default_modules()
     ours = {name for name in celery.tasks if name.startswith(("chat.", "memory."))}
     assert ours == set(TASKS)
     assert chat_tasks
@@ -448,7 +454,35 @@ SEARCHES: dict[str, Callable[[int], Any]] = {
     "n_waiting": lambda owner: service.n_waiting(owner),
     "read_file": lambda owner: service.read_file(owner, NOTE),
     "start_texts": lambda owner: service.start_texts(owner, "secret", 1_000),
+    "recall": lambda owner: service.recall(owner, *_place(), "secret", 1_000).lines,
+    "left_window": lambda owner: _left_window(owner),
+    "summaries": lambda owner: _summarised(
+        lambda place: service.summaries(owner, *place, before_id=None, budget_tokens=1_000)
+    ),
+    "summaries_of": lambda owner: _summarised(lambda place: service.summaries_of(owner, place[0])),
 }
+
+
+def _place() -> tuple[int, int]:
+    """The conversation of the secret run and its last message."""
+    run = Run.objects.order_by("pk")[0]
+    return run.conversation_id, run.answer_id
+
+
+def _left_window(owner: int) -> int:
+    conversation, head = _place()
+    service.left_window(owner, conversation, head, before_id=head)
+    return Summary.objects.count()
+
+
+def _summarised(look: Callable[[tuple[int, int]], Any]) -> Any:
+    """What one sees of the summary of the secret question."""
+    conversation, head = _place()
+    run = Run.objects.get(answer=head)
+    service.left_window(run.owner_id, conversation, head, before_id=head)
+    for pk in Summary.objects.values_list("pk", flat=True):
+        service.summarise(pk)
+    return look((conversation, head))
 
 
 def with_an_owner(function: Any) -> bool:
@@ -477,7 +511,7 @@ def said_to(owner: User, name: str) -> str:
     """What the function says, without the name that it was asked for."""
     try:
         told = str(SEARCHES[name](owner.pk))
-    except service.FileRefused as refused:
+    except (service.FileRefused, service.NotTheirs) as refused:
         told = f"Refused: {refused}"
     return told.replace(NOTE, "…")
 
