@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,7 +15,8 @@ from memory.engine.terms import exact_terms
 from memory.engine.terms import fold as folded
 from memory.engine.tokens import estimate_tokens
 from memory.engine.values import Message as HistoryMessage
-from memory.engine.values import Packed, Policy
+from memory.engine.values import Packed, Policy, Span
+from memory.engine.written import written
 from memory.gate import Said
 from memory.handing_over import remember_later
 from memory.keeping import Outcome, forget, write
@@ -23,8 +24,9 @@ from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
 from memory.ports import MessageReader, ReadMessage
 from memory.private import screen_secrets
-from memory.stored import checking, recalling
+from memory.stored import checking, recalling, state
 from memory.stored.indexing import NotTheirs, forget_index
+from memory.stored.state import IndexedState
 from memory.summarising import (
     KeptSummary,
     SummaryText,
@@ -38,6 +40,7 @@ from memory.summary_ports import Summariser, SummaryFailed, SummaryLimits, summa
 __all__ = [
     "FileRefused",
     "HistoryMessage",
+    "IndexedState",
     "KeptSummary",
     "ListedFile",
     "NotTheirs",
@@ -59,9 +62,12 @@ __all__ = [
     "conversations",
     "count_tokens",
     "exact_terms",
+    "file_ids",
+    "file_paths",
     "folded",
     "forget",
     "forget_index",
+    "index_state",
     "label_of",
     "left_window",
     "list_files",
@@ -83,6 +89,7 @@ __all__ = [
     "wish_to_remember",
     "without_secrets",
     "write",
+    "written_lines",
 ]
 
 
@@ -149,6 +156,16 @@ def list_files(owner_id: int) -> list[ListedFile]:
         ListedFile(path, n_chars, f"{changed_at:%Y-%m-%d}")
         for path, n_chars, changed_at in store.sizes_of(owner_id)
     ]
+
+
+def file_ids(owner_id: int, paths: Iterable[str]) -> dict[str, int]:
+    """The ids of those of the files that exist, by path."""
+    return store.ids_of(owner_id, paths)
+
+
+def file_paths(owner_id: int, ids: Iterable[int]) -> dict[int, tuple[str, datetime]]:
+    """Path and last change of those of the files that exist, by id."""
+    return store.paths_by_id(owner_id, ids)
 
 
 def n_waiting(owner_id: int) -> int:
@@ -226,6 +243,12 @@ def recall(
     )
 
 
+def written_lines(part: HistoryMessage, spans: Iterable[tuple[int, int]]) -> list[str]:
+    """Packed lines of one message or source, read again: at each (start, end) of its clean text
+    the line as it is printed, empty where nothing is any more."""
+    return written(part, [Span(start, end) for start, end in spans])
+
+
 def conversations() -> list[int]:
     """All of them, the oldest first."""
     return recalling.conversations()
@@ -239,3 +262,8 @@ def rebuild(conversation_id: int) -> int:
 def check(conversation_id: int) -> list[str]:
     """In what the index of a conversation differs from one built afresh, in plain words."""
     return checking.differences(_readers[0], conversation_id)
+
+
+def index_state(conversation_id: int) -> IndexedState:
+    """How much of a conversation is indexed, and what went wrong with it."""
+    return state.index_state(conversation_id)
