@@ -466,7 +466,7 @@ async def test_a_search_of_the_library_finds_nothing_of_others(
 # How each function of `memory.service` that takes an owner is tried, as the stranger.
 NOTE = "knowledge/secret.md"
 SEARCHES: dict[str, Callable[[int], Any]] = {
-    "forget": lambda owner: service.forget(owner, NOTE, "", said=service.Said(1, "Forget this")),
+    "forget": lambda owner: service.forget(owner, NOTE, "", said=None),
     "write": lambda owner: service.write(owner, NOTE, "", replaces="A secret note", said=None),
     "list_files": lambda owner: service.list_files(owner),
     "n_waiting": lambda owner: service.n_waiting(owner),
