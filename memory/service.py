@@ -7,10 +7,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory import store
+from memory import embedding, store
+from memory.engine.errors import EmbedderFailed
 from memory.engine.files import FileRefused, label_of, normal_path
 from memory.engine.finding import words_found
 from memory.engine.opening import Opened, StoredFile, always_read, matching_skills, opened
+from memory.engine.ports import Embedder
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.terms import exact_terms
 from memory.engine.terms import fold as folded
@@ -25,7 +27,7 @@ from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
 from memory.ports import MessageReader, ReadMessage
 from memory.private import screen_secrets
-from memory.stored import checking, recalling, searching, state
+from memory.stored import checking, meaning, recalling, searching, state
 from memory.stored.indexing import NotTheirs, forget_index
 from memory.stored.searching import FoundLine
 from memory.stored.state import IndexedState
@@ -64,6 +66,7 @@ __all__ = [
     "clean_text",
     "conversations",
     "count_tokens",
+    "encode_pending",
     "exact_terms",
     "file_ids",
     "file_paths",
@@ -264,6 +267,7 @@ def recall(
         shown=shown,
         first_source=first_source,
         policy=policy,
+        embedder=_embedder(),
     )
 
 
@@ -271,6 +275,25 @@ def written_lines(part: HistoryMessage, spans: Iterable[tuple[int, int]]) -> lis
     """Packed lines of one message or source, read again: at each (start, end) of its clean text
     the line as it is printed, empty where nothing is any more."""
     return written(part, [Span(start, end) for start, end in spans])
+
+
+def _embedder() -> Embedder | None:
+    """None also where it does not load: the state says so, and words do the work."""
+    try:
+        return embedding.embedder()
+    except EmbedderFailed:
+        return None
+
+
+def encode_pending(*, limit: int) -> int:
+    """Encode parts without vectors of the configured encoder, oldest first; says how many it did,
+    none where there is no encoder or it fails."""
+    try:
+        encoder = embedding.embedder()
+    except EmbedderFailed as error:
+        recalling.note_problem(str(error))
+        return 0
+    return meaning.encode_pending(_readers[0], encoder, limit) if encoder else 0
 
 
 def search_history(

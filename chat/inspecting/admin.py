@@ -147,7 +147,7 @@ def index_of(row: Conversation) -> Index:
     state = index_state(row.pk)
     n_growing = row.runs.filter(status=RunStatus.RUNNING).count()
     n_final = row.messages.count() - n_growing
-    return Index(state, max(0, n_final - state.n_messages), n_growing)
+    return Index(state, max(0, n_final - state.n_indexed), n_growing)
 
 
 def may_rebuild(request: HttpRequest) -> bool:

@@ -168,4 +168,4 @@ def test_the_index_is_left_alone_without_the_permission_and_by_a_get(
     assert operator.post(path, {"do": "rebuild"}).status_code == 403
     assert browser_of(charlie).post(path, {"do": "rebuild"}).status_code == 302
     assert keeper.get(path).status_code == 405
-    assert index_state(run.conversation_id).n_messages == 0
+    assert index_state(run.conversation_id).n_indexed == 0
