@@ -13,12 +13,14 @@ from contextlib import suppress
 from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.db import DatabaseError
 
 from chat import metrics, store
+from chat.accounts import asking, rules, sessions, visitors
 from chat.database import in_database
 from chat.following import Follower
 from chat.forms import AskForm
-from chat.hub import ORIGIN, group_name, hub
+from chat.hub import hub
 from chat.logs import fields
 from chat.runs import manager
 
@@ -26,13 +28,19 @@ logger = logging.getLogger("lumina.socket")
 
 SIGNED_OUT = 4401
 MAX_MESSAGE_CHARS = 1_000_000
+LOOK_AT_SESSION_SECONDS = 20.0
 
 
 class PageConsumer(AsyncWebsocketConsumer):
-    """Messages in: ask, stop, watch, each a JSON object with a `type`."""
+    """Messages in: JSON objects with a `type`, which is one of the doors."""
 
+    DOORS = ("ask", "stop", "watch")
+
+    # The process listens to the channel layer once for all its sockets: see chat.hub.
+    channel_layer_alias = "none"
     _follower: Follower | None = None
     _following: asyncio.Task[None] | None = None
+    _watching: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
         user = self.scope.get("user")
@@ -42,27 +50,31 @@ class PageConsumer(AsyncWebsocketConsumer):
             await self.close(code=SIGNED_OUT)
             return
         self.owner = user
+        self.address = visitors.address_of_scope(self.scope, behind_proxy=rules.behind_proxy())
+        self._watching = asyncio.create_task(self._watch_session())
 
     async def disconnect(self, code: int) -> None:
         metrics.OPEN_SOCKETS.dec()
+        if self._watching:
+            self._watching.cancel()
         await self._unfollow()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if not await self._is_signed_in():
+            return
         message = _parsed(text_data)
         if message is None:
             await self._refuse("bad_message", "The page sent something unreadable. Reload it.")
             return
-        handler = {"ask": self._ask, "stop": self._stop, "watch": self._watch}.get(
-            str(message.get("type"))
-        )
-        if handler is None:
+        kind = message.get("type")
+        if kind not in self.DOORS:
             await self._refuse(
                 "bad_type",
                 "The page asked for something this server does not know. Reload it.",
                 message,
             )
             return
-        await handler(message)
+        await getattr(self, f"_{kind}")(message)
 
     # --- What the page can ask for -------------------------------------------------------------
 
@@ -72,7 +84,7 @@ class PageConsumer(AsyncWebsocketConsumer):
             await self._refuse("invalid", form.first_error(), message)
             return
         try:
-            run, is_new = await in_database(store.begin_run)(self.owner, form.ask())
+            run, is_new = await in_database(asking.begin_run)(self.owner, form.ask(), self.address)
         except store.Refused as refused:
             await self._refuse(refused.code, str(refused), message)
             return
@@ -117,6 +129,26 @@ class PageConsumer(AsyncWebsocketConsumer):
         }
         await self._follow(conversation, runs=known, newest_run=_number(message.get("newest")) or 0)
 
+    # --- The session ---------------------------------------------------------------------------
+
+    async def _is_signed_in(self) -> bool:
+        """Whether the session still holds; a socket whose session has ended closes."""
+        key = self.scope["session"].session_key
+        if await in_database(sessions.is_open)(key, self.owner.pk):
+            return True
+        await self._unfollow()
+        await self.close(code=SIGNED_OUT)
+        return False
+
+    async def _watch_session(self) -> None:
+        """Looks by itself as well: a nudge can be lost, and a session can simply be over."""
+        async with hub.subscribed(sessions.topic_of(self.owner.pk)) as nudges:
+            while True:
+                await nudges.next(LOOK_AT_SESSION_SECONDS)
+                with suppress(DatabaseError):
+                    if not await self._is_signed_in():
+                        return
+
     # --- Following -----------------------------------------------------------------------------
 
     async def _follow(
@@ -126,7 +158,6 @@ class PageConsumer(AsyncWebsocketConsumer):
         self._follower = Follower(
             self.owner, conversation_id, self._send, runs=runs or {}, newest_run=newest_run
         )
-        await self._join(conversation_id)
         self._following = asyncio.create_task(self._run_follower(self._follower))
 
     async def _run_follower(self, follower: Follower) -> None:
@@ -145,24 +176,7 @@ class PageConsumer(AsyncWebsocketConsumer):
             self._following.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await self._following
-        if self._follower:
-            with suppress(Exception):
-                await self.channel_layer.group_discard(
-                    group_name(self._follower.conversation_id), self.channel_name
-                )
         self._follower = self._following = None
-
-    async def _join(self, conversation_id: int) -> None:
-        """A broken layer costs promptness alone: the follower looks into the store as well."""
-        try:
-            await self.channel_layer.group_add(group_name(conversation_id), self.channel_name)
-        except Exception as error:
-            logger.warning("No live updates through the channel layer: %s", type(error).__name__)
-
-    async def conversation_changed(self, message: dict[str, Any]) -> None:
-        """A nudge from some process. What this process said itself has been fed already."""
-        if self._follower and message.get("origin") != ORIGIN:
-            self._follower.wake()
 
     # --- Out -----------------------------------------------------------------------------------
 

@@ -20,7 +20,8 @@ class StoredMessages:
     """Implements the `MessageReader` of memory."""
 
     def read(self, message_ids: Collection[int]) -> list[ReadMessage]:
-        sources = Source.objects.order_by("number")
+        # What was only recalled is remembered where it was first read.
+        sources = Source.objects.filter(recalled=False).order_by("number")
         runs = Run.objects.prefetch_related(Prefetch("sources", sources))
         rows = Message.objects.filter(pk__in=message_ids).select_related("conversation")
         return [_read(row) for row in rows.prefetch_related(Prefetch("run", runs))]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -16,9 +17,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import httpx
 from asgiref.sync import async_to_sync
-from django.conf import settings
+from django.db import DatabaseError
 
 from chat import store
+from chat.accounts import stored
+from chat.accounts.searching import LimitedSearcher
 from chat.agent.limits import Limits
 from chat.agent.loop import Means, Turn
 from chat.agent.ports import ChatModel, SearchProvider
@@ -29,6 +32,7 @@ from chat.library.language import language_of
 from chat.metrics import Access
 from chat.models import Run
 from chat.providers.fetch import GuardedReader
+from chat.providers.models.context_size import context_tokens
 from chat.providers.models.discovery import find_local_model
 from chat.providers.models.extractive import ExtractiveAnswerer
 from chat.providers.search.brave import BraveProvider
@@ -39,7 +43,7 @@ from chat.providers.search.searxng import SearxngProvider
 from chat.providers.search.service import search_client
 from chat.providers.search.tavily import TavilyProvider
 from chat.providers.search.wikipedia import WikipediaProvider
-from chat.recall import NewestMessages
+from chat.recall import ConversationRecall, WindowRule
 from chat.remembering import RunMemory, notes_at_start
 from chat.summarising import ModelSummariser
 from memory.service import SummaryLimits, count_tokens
@@ -47,7 +51,10 @@ from memory.service import SummaryLimits, count_tokens
 if TYPE_CHECKING:
     from chat.providers.models.openai_compatible import OpenAICompatibleModel
 
+settings = stored.Configured()
+
 LOOK_AGAIN_SECONDS = 60.0
+CONTEXT_TOKENS = 16_000
 HISTORY_SHARE = 0.5
 MEMORY_SHARE = 0.125
 SUMMARY_SHARE, SUMMARY_CHUNK_TOKENS, SUMMARY_ANSWER_TOKENS = 0.5, 6_000, 2_048
@@ -66,30 +73,34 @@ class Prepared:
 
     turn: Turn
     means: Means
-    recall: NewestMessages
+    recall: ConversationRecall
 
     def receipt(self) -> Mapping[str, Any]:
         return self.recall.receipt
 
 
 async def prepare_run(run: Run) -> Prepared:
+    services().catch_up(await in_database(stored.refresh)())
     answer = ""
     sources: Sequence[Source] = ()
     if run.continues:
         answer, sources = await in_database(store.cut_answer)(run)
-    recall = NewestMessages(run, max_messages=settings.LUMINA_HISTORY_MESSAGES)
+    clock = ZoneClock(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE))
+    recall = ConversationRecall(run, window_rule(), clock.now())
+    model = await services().model()
+    context = services().context_tokens
     turn = Turn(
         question=run.question.text,
-        history_budget_tokens=_history_budget(run.question.text),
+        history_budget_tokens=_history_budget(run.question.text, context),
         answer=answer,
         sources=sources,
-        remembered=await in_database(_remembered)(run),
+        remembered=await in_database(_remembered)(run, context),
     )
     means = Means(
-        model=await services().model(),
+        model=model,
         toolbox=services().toolbox(run),
         recall=recall,
-        clock=ZoneClock(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE)),
+        clock=clock,
         limits=Limits(
             max_steps=settings.LUMINA_MAX_STEPS,
             max_tokens=settings.LUMINA_MAX_TOKENS,
@@ -101,20 +112,24 @@ async def prepare_run(run: Run) -> Prepared:
     return Prepared(turn, means, recall)
 
 
-def _remembered(run: Run) -> Remembered:
-    room = int(MEMORY_SHARE * settings.LUMINA_MODEL_CONTEXT_TOKENS)
+def _remembered(run: Run, context_tokens: int) -> Remembered:
+    room = int(MEMORY_SHARE * context_tokens)
     start, skills = notes_at_start(run, min(settings.LUMINA_MEMORY_FILES_TOKENS, room))
     return Remembered(
         start=start,
         skills=skills,
-        window_messages=settings.LUMINA_HISTORY_MESSAGES,
-        window_tokens=_history_budget(""),
+        window_messages=settings.LUMINA_WINDOW_MESSAGES,
+        window_tokens=int(settings.LUMINA_WINDOW_SHARE * _history_budget("", context_tokens)),
     )
 
 
-def _history_budget(question: str) -> int:
+def window_rule() -> WindowRule:
+    return WindowRule(newest=settings.LUMINA_WINDOW_MESSAGES, share=settings.LUMINA_WINDOW_SHARE)
+
+
+def _history_budget(question: str, context_tokens: int) -> int:
     """History gets its own limit, or half of what the model can take beside the question."""
-    room = int(HISTORY_SHARE * settings.LUMINA_MODEL_CONTEXT_TOKENS) - count_tokens(question)
+    room = int(HISTORY_SHARE * context_tokens) - count_tokens(question)
     return max(0, min(settings.LUMINA_HISTORY_TOKENS, room))
 
 
@@ -124,7 +139,8 @@ def _history_budget(question: str) -> int:
 def summary_limits() -> SummaryLimits:
     """A model gets no more to read at a time than half of what it can take, and may write a
     quarter: more than a summary needs, as it may think first."""
-    most = int(SUMMARY_SHARE * settings.LUMINA_MODEL_CONTEXT_TOKENS)
+    context = settings.LUMINA_MODEL_CONTEXT_TOKENS or CONTEXT_TOKENS
+    most = int(SUMMARY_SHARE * context)
     return SummaryLimits(
         spans=settings.LUMINA_SUMMARY_SPANS,
         tokens=settings.LUMINA_SUMMARY_TOKENS,
@@ -163,6 +179,8 @@ class Services:
     def __init__(self) -> None:
         self._model: ChatModel | None = None
         self._looked_at = 0.0
+        self._said_context: int | None = None
+        self._version = 0
 
     @cached_property
     def _client(self) -> httpx.AsyncClient:
@@ -192,7 +210,12 @@ class Services:
         library = FailoverSearcher(
             [LibraryProvider(run.owner_id)], timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS
         )
-        return Toolbox(web=self._web, library=library, reader=self._reader, memory=RunMemory(run))
+        return Toolbox(
+            web=self._web and LimitedSearcher(self._web, run.owner_id, run.address),
+            library=LimitedSearcher(library, run.owner_id, run.address),
+            reader=self._reader,
+            memory=RunMemory(run),
+        )
 
     async def model(self) -> ChatModel:
         """The configured model; else one found on this machine; else the built-in answerer.
@@ -203,18 +226,43 @@ class Services:
         if self._model is None or not (fresh or settings.LUMINA_MODEL_URL):
             self._model = await self._choose_model(self._model)
             self._looked_at = time.monotonic()
+        elif not fresh:
+            # A local server may have loaded the model with another size since.
+            self._looked_at = time.monotonic()
+            await self._look_at_context(settings.LUMINA_MODEL_URL, settings.LUMINA_MODEL)
         return self._model
+
+    @property
+    def context_tokens(self) -> int:
+        """How much the model can read: as set, as its server said, or a cautious guess."""
+        return settings.LUMINA_MODEL_CONTEXT_TOKENS or self._said_context or CONTEXT_TOKENS
+
+    async def _look_at_context(self, base_url: str, model: str) -> None:
+        if not settings.LUMINA_MODEL_CONTEXT_TOKENS:
+            key = settings.LUMINA_MODEL_KEY
+            self._said_context = await context_tokens(base_url, model, key)
 
     async def _choose_model(self, before: ChatModel | None) -> ChatModel:
         if settings.LUMINA_MODEL_URL:
+            await self._look_at_context(settings.LUMINA_MODEL_URL, settings.LUMINA_MODEL)
             return remote_model(settings.LUMINA_MODEL_URL, settings.LUMINA_MODEL)
         if settings.LUMINA_MODEL_DISCOVERY:
             found = await find_local_model()
+            if found:
+                await self._look_at_context(found.base_url, found.model)
             if found and before and before.name == found.model:
                 return before
             if found:
                 return remote_model(found.base_url, found.model)
         return ExtractiveAnswerer()
+
+    def catch_up(self, version: int) -> None:
+        """Begins anew after stored settings have changed. Runs under way keep what they have."""
+        if version != self._version:
+            for name in ("_client", "_web"):
+                self.__dict__.pop(name, None)
+            self._model, self._said_context = None, None
+            self._looked_at, self._version = 0.0, version
 
     async def close(self) -> None:
         if "_client" in self.__dict__:
@@ -271,6 +319,8 @@ def services() -> Services:
 
 async def warm_up() -> None:
     """Does beside the server's start what the first question would wait for."""
+    with suppress(DatabaseError):  # a database that is not ready is told of elsewhere
+        services().catch_up(await in_database(stored.refresh)())
     await asyncio.to_thread(import_module, "chat.providers.models.openai_compatible")
     await services().model()
 
@@ -354,6 +404,7 @@ def secrets_in_use() -> list[str]:
         settings.LUMINA_TAVILY_KEY,
         settings.LUMINA_BRAVE_KEY,
         settings.LUMINA_METRICS_TOKEN,
+        settings.EMAIL_HOST_PASSWORD,
         str(settings.DATABASES["default"].get("PASSWORD") or ""),
         *(urlsplit(address).password or "" for address in addresses),
     ]

@@ -13,14 +13,14 @@ from memory.engine.opening import Opened, StoredFile, always_read, matching_skil
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.tokens import estimate_tokens
 from memory.engine.values import Message as HistoryMessage
-from memory.engine.values import Packed
+from memory.engine.values import Packed, Policy
 from memory.gate import Said
 from memory.handing_over import remember_later
 from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
 from memory.ports import MessageReader, ReadMessage
-from memory.stored import recalling
+from memory.stored import checking, recalling
 from memory.stored.indexing import NotTheirs, forget_index
 from memory.summarising import (
     KeptSummary,
@@ -51,7 +51,9 @@ __all__ = [
     "SummaryLimits",
     "SummaryText",
     "asks_name",
+    "check",
     "clean_text",
+    "conversations",
     "count_tokens",
     "forget",
     "forget_index",
@@ -62,6 +64,7 @@ __all__ = [
     "note_of",
     "read_file",
     "read_messages_with",
+    "rebuild",
     "recall",
     "remember",
     "remember_later",
@@ -189,12 +192,14 @@ def recall(
     now: datetime | None = None,
     shown: Collection[str] = (),
     first_source: int | None = 1,
+    policy: Policy = "fill",
 ) -> Packed:
     """What a model should see for a question of the path that ends with the message `head_id`, the
     last before the question.
 
     `shown` are ids ("m12", "s40") of what the model sees anyway. Pages get the numbers of sources
-    from `first_source` on. What is not indexed yet is indexed here. Raises NotTheirs.
+    from `first_source` on. `lean` stops when nothing relevant is left. What is not indexed yet is
+    indexed here. Raises NotTheirs.
     """
     return recalling.recall(
         _readers[0],
@@ -206,4 +211,20 @@ def recall(
         now=now,
         shown=shown,
         first_source=first_source,
+        policy=policy,
     )
+
+
+def conversations() -> list[int]:
+    """All of them, the oldest first."""
+    return recalling.conversations()
+
+
+def rebuild(conversation_id: int) -> int:
+    """Index a conversation anew; says how many of its messages are indexed."""
+    return checking.rebuild(_readers[0], conversation_id)
+
+
+def check(conversation_id: int) -> list[str]:
+    """In what the index of a conversation differs from one built afresh, in plain words."""
+    return checking.differences(_readers[0], conversation_id)

@@ -21,11 +21,15 @@ BUSY = "An answer is still being written in this conversation. Stop it first."
 
 
 class Refused(Exception):
-    """An ask that cannot be taken. `code` is for programs, the message for people."""
+    """An ask that cannot be taken. `code` is for programs, the message for people.
 
-    def __init__(self, code: str, message: str) -> None:
+    `wait_seconds` is after how long the same ask will be taken; 0 when waiting changes nothing.
+    """
+
+    def __init__(self, code: str, message: str, wait_seconds: int = 0) -> None:
         super().__init__(message)
         self.code = code
+        self.wait_seconds = wait_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,7 @@ class Ask:
     regenerates: int | None = None
     continues: int | None = None
     time_zone: str = ""
+    address: str = ""
 
 
 def begin_run(owner: User, ask: Ask) -> tuple[Run, bool]:
@@ -95,6 +100,7 @@ def _begin(owner: User, ask: Ask) -> Run:
         client_id=ask.client_id,
         continues=ask.continues is not None,
         time_zone=ask.time_zone,
+        address=ask.address,
         process=PROCESS,
         started_at=now,
         heartbeat_at=now,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from memory.engine.dates import Dated
 from memory.engine.errors import EmbedderFailed
 from memory.engine.facts import Facts
 from memory.engine.fetching import AtHand
-from memory.engine.frames import GONE, show_line
+from memory.engine.frames import GONE
 from memory.engine.index import LineIndex
 from memory.engine.layout import Layout
 from memory.engine.ledger import Ledger
@@ -71,7 +71,7 @@ class History(AtHand):
 
     def _clear(self) -> None:
         self.index = LineIndex()
-        self.layout = Layout()
+        self.layout = Layout(self.plan)
         self.entries: list[Entry] = []
         self.ledger = Ledger()
         self.facts = Facts()
@@ -84,7 +84,9 @@ class History(AtHand):
         self._costs: dict[int, int] = {}
         self._past_costs: dict[int, int] = {}
         self._shown: dict[int, str] = {}
-        self._times: Counter[str] = Counter()
+        self._numbers_of_texts: dict[str, int] = {}
+        self._same = array("i")
+        self._times = array("i")
         self.n_bytes = 0
         self._numbers: dict[str | int, int] = {}
         self._speakers: dict[str, int] = {}
@@ -118,10 +120,12 @@ class History(AtHand):
     def _index_lines(self, analysed: Analysed, first_row: int, joins: bool) -> None:
         message = analysed.message
         self.index.add(analysed.heading)
-        for terms in analysed.terms:
+        self._same.append(-1)
+        for number, terms in enumerate(analysed.terms):
             self.index.add(terms)
-        for number in range(len(analysed.lines)):
-            self._times[analysed.bare(number)] += 1
+            same = self._text_number(analysed.bare(number))
+            self._same.append(same)
+            self._times[same] += 1
         self._dates |= {first_row + number: dates for number, dates in analysed.dates.items()}
         self.n_bytes += n_bytes_of(analysed.text)
         self.layout.add(
@@ -136,6 +140,13 @@ class History(AtHand):
         )
         self.closed_by.extend(-1, len(analysed.lines) + 1)
 
+    def _text_number(self, text: str) -> int:
+        """The number of a text without numbers and indentation: equal for equal lines."""
+        number = self._numbers_of_texts.setdefault(text, len(self._times))
+        if number == len(self._times):
+            self._times.append(0)
+        return number
+
     def _speaker(self, message: Message) -> int:
         name = message.speaker or ""
         return self._speakers.setdefault(name, len(self._speakers)) if name else -1
@@ -144,7 +155,9 @@ class History(AtHand):
         """Encode a message's lines. A failure is noted and leaves them to be found by words."""
         if self.embedder is None or self.vectors is None:
             return
-        self.vectors.pooled.extend(0, len(entry.lines) + 1)
+        self.vectors.extend(len(entry.lines) + 1)
+        if entry.message.role == "tool" and not self.plan.encode_output:
+            return
         texts, contexts = self._to_encode(entry, joins)
         try:
             embeddings = self.embedder.encode(texts, contexts) if texts else []
@@ -206,11 +219,11 @@ class History(AtHand):
     def named_speakers(self, terms: Sequence[str]) -> list[int]:
         """The speakers whose names are among the terms of a question."""
         asked = set(terms)
-        return [number for name, number in self._speakers.items() if asked & set(terms_of(name))]
+        return [n for name, n in self._speakers.items() if not asked.isdisjoint(terms_of(name))]
 
     def entry_of(self, row: int) -> tuple[Entry, int]:
         """The message of a row, and the number of the line in it."""
-        entry = self.entries[int(self.layout.message.values[row])]
+        entry = self.entries[self.layout.message.at(row)]
         return entry, row - entry.first_row
 
     def shown(self, row: int, *, past: bool = False) -> str:
@@ -233,26 +246,23 @@ class History(AtHand):
         if dates:
             return shown
         told = shown.startswith("- ")
-        gone = past and not told and (renewed is not None or self.closed_by.values[row] >= 0)
+        gone = past and not told and (renewed is not None or self.is_closed(row))
         return f"{shown}{GONE}" if gone else shown
 
-    def bare(self, row: int, *, past: bool = False) -> str:
-        """What makes a line the same as another: its text without numbers and indentation."""
+    def same(self, row: int, *, past: bool = False) -> int:
+        """A number that lines share whose texts are equal but for numbers and indentation."""
         if not past and row in self._texts:
-            return self._texts[row]
-        entry, number = self.entry_of(row)
-        line = entry.lines[number]
-        return entry.text[line.body : line.span.end]
+            return self._text_number(self._texts[row])
+        return self._same[row]
 
     def times(self, row: int) -> int:
         """How often the line's text was added."""
-        return self._times[self.bare(row, past=True)]
+        return self._times[self._same[row]]
 
     def matched(self, row: int, terms: Mapping[str, float]) -> list[str]:
         """The terms of a question that a line holds, the rarest first."""
-        return sorted(
-            terms.keys() & set(self.index.terms_of(row)), key=lambda t: (self.index.df(t), t)
-        )
+        held = terms.keys() & self.index.terms_of(row)
+        return sorted(held, key=lambda t: (self.index.df(t), t)) if len(held) > 1 else [*held]
 
     def numbers_of(self, message_ids: Iterable[str | int]) -> set[int]:
         """The places of messages by their ids; an id that is not there has none."""
@@ -282,6 +292,10 @@ class History(AtHand):
         if known is None:
             known = costs[row] = self.count_tokens(self.shown(row, past=past) + "\n")
         return known
+
+    def is_closed(self, row: int) -> bool:
+        """Whether a later message says otherwise."""
+        return bool(self.closed_by.at(row) >= 0)
 
     def is_renewed(self, row: int) -> bool:
         """Whether a change brought the line up to date."""
@@ -343,8 +357,8 @@ def rows_of(entry: Entry) -> list[Row]:
 
 
 def _bare_rows(text: str) -> str:
-    """A line without the white space and the numbers round its rows: what versions compare."""
-    return "\n".join(show_line(row, 0).strip() for row in text.splitlines())
+    """A line without the white space round its rows: what versions compare."""
+    return "\n".join(row.strip() for row in text.splitlines())
 
 
 # --- What is encoded -----------------------------------------------------------------------------

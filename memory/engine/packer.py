@@ -9,18 +9,16 @@ stands, and gives back its last lines should it cost more than its pieces.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-
-import numpy as np
 
 from memory.engine.asking import asks_list, asks_past
 from memory.engine.frames import INTRO, NOTE, day, heading
 from memory.engine.history import History
 from memory.engine.ledger import LIST_SHARE, QUIET_SHARE, Topic
 from memory.engine.question import ask
-from memory.engine.ranker import Ranked, rank
+from memory.engine.ranker import Positions, Ranked, rank
 from memory.engine.values import (
     LeftOut,
     Message,
@@ -47,7 +45,7 @@ class _Block:
     left: int
     lists: list[str] = field(default_factory=list)
     rows: dict[int, float] = field(default_factory=dict)
-    shown: set[str] = field(default_factory=set)
+    shown: set[int] = field(default_factory=set)
     messages: set[int] = field(default_factory=set)
     days: set[str] = field(default_factory=set)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -114,8 +112,8 @@ class Packer:
         history = self.history
         entry = history.entries[number]
         rows = range(entry.first_row, entry.first_row + len(entry.lines))
-        if any(history.closed_by.values[row] >= 0 or history.is_renewed(row) for row in rows):
-            open_rows = [row for row in rows if self.past or history.closed_by.values[row] < 0]
+        if any(history.is_closed(row) or history.is_renewed(row) for row in rows):
+            open_rows = [row for row in rows if self.past or not history.is_closed(row)]
             text = "\n".join(history.shown(row, past=self.past) for row in open_rows)
         else:
             text = entry.text.strip()
@@ -143,27 +141,26 @@ class Packer:
     def _fitting(self, topic: Topic, allowed: int) -> int:
         """How many names of a counted list fit, the newest first."""
         ledger = self.history.ledger
-        fits, too_many = 0, ledger.size(topic) + 1
-        while too_many - fits > 1:
-            tried = (fits + too_many) // 2
+        fits, most = 0, min(ledger.size(topic), allowed)  # a name costs a token at least
+        while most > fits:
+            tried = most if not fits else (fits + most + 1) // 2
             if self.count(ledger.entry(topic, tried) + "\n") <= allowed:
                 fits = tried
             else:
-                too_many = tried
+                most = tried - 1
         return fits
 
     def _choose(self, ranked: Ranked, block: _Block, taken: set[int]) -> None:
         history = self.history
-        message_of = history.layout.message.values
         misses = 0
         for row, score in self._candidates(ranked, block):
-            if message_of[row] in taken:
+            if taken and history.layout.message.at(row) in taken:
                 continue
-            if history.closed_by.values[row] >= 0 and not self.past:
+            if not self.past and history.is_closed(row):
                 block.left_out["no longer so"] += 1
                 continue
-            bare = history.bare(row, past=self.past)
-            if self.plan.once and bare in block.shown:
+            same = history.same(row, past=self.past)
+            if self.plan.once and same in block.shown:
                 block.left_out["shown already"] += 1
                 continue
             cost = history.cost(row, past=self.past) + self._frame_cost(block, row)
@@ -173,14 +170,18 @@ class Packer:
                     break
                 continue
             misses = 0
-            self._take(block, row, cost, score, bare)
+            self._take(block, row, cost, score, same)
 
     def _candidates(self, ranked: Ranked, block: _Block) -> Iterator[tuple[int, float]]:
         """Rows with their scores, best first; after them those without a score, newest first."""
         n_relevant = ranked.n_relevant if self.policy == "lean" else len(ranked.order)
-        positions = ranked.order[:n_relevant]
+        yield from self._in_pieces(ranked, ranked.order[:n_relevant], block)
         if self.policy == "fill":
-            positions = np.concatenate([positions, ranked.unranked()[::-1]])
+            yield from self._in_pieces(ranked, ranked.unranked()[::-1], block)
+
+    def _in_pieces(
+        self, ranked: Ranked, positions: Positions, block: _Block
+    ) -> Iterator[tuple[int, float]]:
         rows = self.history.layout.rows.values[positions]
         while len(rows):
             n = self.history.read_ahead(rows, block.left)
@@ -189,7 +190,7 @@ class Packer:
             rows, positions = rows[n:], positions[n:]
 
     def _frame_cost(self, block: _Block, row: int) -> int:
-        number = int(self.history.layout.message.values[row])
+        number = self.history.layout.message.at(row)
         if number in block.messages:
             return 0
         message = self.history.entries[number].message
@@ -203,11 +204,11 @@ class Packer:
             return None
         return self.first_source + len(block.messages)
 
-    def _take(self, block: _Block, row: int, cost: int, score: float, bare: str) -> None:
-        number = int(self.history.layout.message.values[row])
+    def _take(self, block: _Block, row: int, cost: int, score: float, same: int) -> None:
+        number = self.history.layout.message.at(row)
         block.left -= cost
         block.rows[row] = score
-        block.shown.add(bare)
+        block.shown.add(same)
         block.messages.add(number)
         block.days.add(day(self.history.entries[number].message))
 
@@ -252,7 +253,7 @@ class Packer:
         printed = [INTRO, *block.lists]
         last, last_day = -1, ""
         for row in sorted(block.rows):
-            number = int(self.history.layout.message.values[row])
+            number = self.history.layout.message.at(row)
             if number != last:
                 message = self.history.entries[number].message
                 if (date := day(message)) and date != last_day:
@@ -291,14 +292,15 @@ class Packer:
         lines = [PackedLine(None, entry, "counted list") for entry in block.lists]
         for row in sorted(block.rows):
             entry, number = self.history.entry_of(row)
+            parts = ranked.parts(self.history.layout.position(row))
             lines.append(
                 PackedLine(
                     entry.message.id,
                     self.history.shown(row, past=self.past),
-                    self._reason(ranked, row),
+                    self._reason(ranked, row, parts),
                     entry.lines[number].span,
                     block.rows[row],
-                    ranked.parts(self.history.layout.position(row)),
+                    parts,
                 )
             )
         lines += [
@@ -307,21 +309,19 @@ class Packer:
         ]
         return tuple(lines)
 
-    def _reason(self, ranked: Ranked, row: int) -> str:
+    def _reason(self, ranked: Ranked, row: int, parts: Mapping[str, float]) -> str:
         """Why a line is there, in words a person can check."""
         matched = [term for term in self.history.matched(row, self.asked.terms) if "…" not in term]
         if matched:
             reason = f"has {', '.join(matched[:4])}"
-        elif ranked.words[self.history.layout.position(row)] > 0:
+        elif ranked.words.item(self.history.layout.position(row)) > 0:
             reason = "near a line with the question's words"
-        elif ranked.parts(self.history.layout.position(row)):
-            reason = "close in meaning"
         else:
-            reason = "newest that fits"
+            reason = "close in meaning" if parts else "newest that fits"
         times = self.history.times(row)
         if times > 1 and self.plan.once:
             reason += f"; shown once of {times}"
-        return f"{reason}; no longer so" if self.history.closed_by.values[row] >= 0 else reason
+        return f"{reason}; no longer so" if self.history.is_closed(row) else reason
 
     def _receipt(
         self,

@@ -90,12 +90,14 @@ def rank(history: History, question: Asked, *, limit: int | None = None) -> Rank
 
 def _words(history: History, terms: Mapping[str, float]) -> Floats:
     layout = history.layout
-    scores = word_scores(history.index, layout, terms, history.plan)
-    named = _named(history, list(terms))
-    if len(scores) and layout.has_output:
-        scores[layout.by_user.values] += np.float32(history.plan.said) * scores.max()
-    if len(scores):
-        scores[named & (scores > 0)] += np.float32(history.plan.named_speaker) * scores.max()
+    scores = word_scores(history.index, layout, terms)
+    if not len(scores):
+        return scores
+    if layout.has_output:
+        scores += layout.by_user.values * (np.float32(history.plan.said) * scores.max())
+    if history.named_speakers(list(terms)):
+        named = _named(history, list(terms)) & (scores > 0)
+        scores[named] += np.float32(history.plan.named_speaker) * scores.max()
     return scores
 
 
@@ -111,11 +113,12 @@ def _meaning(
     plan, layout, vectors = history.plan, history.layout, history.vectors
     assert vectors is not None
     similar = vectors.similarities(layout.rows.values, asked)
-    spoken = layout.is_talk.values
-    if min(np.count_nonzero(spoken), np.count_nonzero(~spoken)) >= _ENOUGH_TO_COMPARE:
-        for kind in (spoken, ~spoken):
+    known = vectors.is_encoded.values[layout.rows.values]
+    spoken, printed = known & layout.is_talk.values, known & ~layout.is_talk.values
+    if min(np.count_nonzero(spoken), np.count_nonzero(printed)) >= _ENOUGH_TO_COMPARE:
+        for kind in (spoken, printed):
             similar[kind] = _standard(similar[kind])
-    by_meaning = order(similar - similar.min() + 1, plan.ranked)
+    by_meaning = order((similar - similar.min() + 1) * known, plan.ranked)
     if not plan.late:
         return by_meaning
     rankings = {"words": by_words, "meaning": by_meaning}
@@ -142,6 +145,7 @@ def _late(
     vectors, rows = history.vectors, history.layout.rows.values
     assert vectors is not None
     missing = candidates[~np.isin(candidates, by_meaning)]
+    missing = missing[vectors.is_encoded.values[rows[missing]]]
     ranked = np.concatenate([by_meaning, missing])
     among = np.isin(ranked, candidates)
     held = among & np.array([row in vectors.tokens for row in rows[ranked].tolist()], np.bool_)

@@ -3,15 +3,15 @@ a question touches, a few a line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory.engine.columns import Column
-from memory.engine.layout import FARTHEST, Layout
+from memory.engine.layout import FARTHEST, Layout, above_lengths
 from memory.index_models import Block
-from memory.stored.chains import Chain
+from memory.stored.chains import Chain, place_of
 from memory.stored.formats import BY_USER, COLUMNS, DIRECTORY, JOINS, TALK, Rows, unpacked
 from memory.stored.indexing import StaleIndex
 from memory.stored.totals import Totals
@@ -57,21 +57,38 @@ class Places:
         flags = np.repeat(parts["flags"], n_lines)
         is_line = np.ones(self.n_rows, np.bool_)
         is_line[self.first_row_of_part] = False
-        inside_end = np.arange(1, self.n_rows + 1, dtype=np.int32)
-        inside_end[self.first_row_of_part] = self.first_row_of_part + 1 + n_lines
         layout.message = Column.of(np.repeat(np.arange(len(parts), dtype=np.int32), n_lines + 1))
-        layout.is_line, layout.inside_end = Column.of(is_line), Column.of(inside_end)
+        layout.is_line = Column.of(is_line)
         layout.rows = Column.of(np.flatnonzero(is_line))
         layout.speaker = Column.of(np.repeat(parts["speaker"].astype(np.int32), n_lines))
         layout.is_talk = Column.of((flags & TALK) > 0)
         layout.by_user = Column.of((flags & BY_USER) > 0)
-        layout.length = Column.of(np.zeros(totals.n_lines, np.float32))
-        layout.heading_length = Column.of(np.repeat(parts["heading"].astype(np.float32), n_lines))
-        layout.enclosing_length = Column.of(np.zeros(totals.n_lines, np.float32))
         layout.has_output = bool(((parts["flags"] & TALK) == 0).any())
         layout.sums = totals.sums
-        layout.set_groups(np.repeat(np.cumsum((parts["flags"] & JOINS) == 0), n_lines))
+        self._lay_slots(layout)
         return layout
+
+    def _lay_slots(self, layout: Layout) -> None:
+        """A slot for each line, and before each group of neighbours a gap."""
+        n_lines = self.n_lines_of_part
+        groups = np.cumsum((self.parts["flags"] & JOINS) == 0)
+        gap = FARTHEST * np.repeat(groups, n_lines)
+        slots = np.arange(len(gap), dtype=np.int64) + gap
+        n_slots = len(slots) + FARTHEST * (int(groups[-1]) if len(groups) else 0)
+        first_slot = self.first_row_of_part - np.arange(len(groups)) + FARTHEST * groups
+        slot = np.zeros(self.n_rows, np.int32)
+        slot[layout.rows.values] = slots
+        end_slot = slot + np.int32(1)
+        slot[self.first_row_of_part] = first_slot
+        end_slot[self.first_row_of_part] = first_slot + n_lines
+        is_shown = np.zeros(n_slots, np.bool_)
+        is_shown[slots] = True
+        layout.slots, layout.slot = Column.of(slots), Column.of(slot)
+        layout.end_slot, layout.is_shown = Column.of(end_slot), Column.of(is_shown)
+        layout.length = Column.of(np.zeros(n_slots, np.float32))
+        layout.around_length = Column.of(np.zeros(n_slots, np.float64))
+        self._heading_length = np.repeat(self.parts["heading"], n_lines)
+        self._enclosing_length = np.zeros(len(slots), np.int64)
 
     # --- The columns of lines --------------------------------------------------------------------
 
@@ -82,12 +99,25 @@ class Places:
         blocks = Block.objects.filter(pk__in=missing).values_list("pk", "columns")
         for pk, columns in blocks:
             self._lay_columns(pk, bytes(columns))
+        if missing:
+            self._weigh_surroundings()
+
+    def _weigh_surroundings(self) -> None:
+        """What stands round every line, of what was read so far."""
+        layout = self.layout
+        length = layout.length.values.astype(np.float64)
+        beside = np.convolve(length, layout.exact_kernel)[FARTHEST:-FARTHEST]
+        above = above_lengths(layout.plan, self._heading_length, self._enclosing_length)
+        slots = layout.slots.values
+        layout.around_length.values[slots] = beside[slots] + above
 
     def _blocks_round(self, rows: NDArray[np.int64]) -> set[int]:
         """The blocks of the rows' messages and of what lies within reach of them."""
         if not len(rows):
             return set()
-        numbers = np.unique(self.layout.message.values[rows])
+        touched = np.zeros(len(self.parts), np.bool_)
+        touched[self.layout.message.values[rows]] = True
+        numbers = np.flatnonzero(touched)
         first = self.first_row_of_part[numbers] - numbers
         last = self.layout.n_lines - 1
         starts = np.clip(first - _REACH, 0, last)
@@ -105,13 +135,13 @@ class Places:
         columns = unpacked(data, COLUMNS)[: n_rows - self.chain[block]]
         stop = start + len(columns)
         layout = self.layout
-        layout.length.values[start:stop] = columns["length"]
-        layout.enclosing_length.values[start:stop] = self._enclosing(columns, start)
-        layout.inside_end.values[layout.rows.values[start:stop]] += columns["inside"]
+        layout.length.values[layout.slots.values[start:stop]] = columns["length"]
+        self._enclosing_length[start:stop] = self._enclosing(columns)
+        layout.end_slot.values[layout.rows.values[start:stop]] += columns["inside"]
         self.cost[start:stop] = columns["cost"]
 
     @staticmethod
-    def _enclosing(columns: Rows, start: int) -> NDArray[np.int64]:
+    def _enclosing(columns: Rows) -> NDArray[np.int64]:
         """For every line the summed lengths of the lines that enclose it."""
         lengths, at = columns["length"].astype(np.int64), np.arange(len(columns))
         steps = np.zeros(len(columns) + 1, np.int64)
@@ -129,8 +159,11 @@ class Places:
             if position < self.chain.get(block, 0)
         ]
 
-    def place_of(self, number: int) -> tuple[int, int]:
-        """The block and the position of a part."""
-        starts = list(self.first_part_of_block.values())
-        at = int(np.searchsorted(starts, number, side="right")) - 1
-        return list(self.chain)[at], number - starts[at]
+    def places_of(self, numbers: Sequence[int]) -> dict[int, int]:
+        """The places of parts, each with the part's number."""
+        starts = np.array(list(self.first_part_of_block.values()), np.int64)
+        blocks = np.array(list(self.chain), np.int64)
+        wanted = np.array(numbers, np.int64)
+        at = np.searchsorted(starts, wanted, side="right") - 1
+        places = place_of(blocks[at], wanted - starts[at])
+        return dict(zip(places.tolist(), numbers, strict=True))
