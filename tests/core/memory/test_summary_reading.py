@@ -104,7 +104,7 @@ def test_without_titles_and_in_one_paragraph_it_is_still_read():
 
 def test_an_answer_without_end_becomes_a_bounded_summary():
     messages, _ = long_talk(6_000)
-    lines = [line for one in messages for line in one.text.split(". ")] * 20
+    lines = [line for one in messages for line in one.text.split(". ")] * 4
     (chunk,) = chunked(messages, 50_000, estimate_tokens)
     found = read_summary("\n".join(f"- {line}" for line in lines), chunk, Weights.of(messages))
     made = combined_summary(messages, [found], 300, estimate_tokens, lambda text: True)
