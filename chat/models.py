@@ -88,6 +88,12 @@ class Conversation(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    # Session facts: they hold for this conversation, and a new question may take them along.
+    folder = models.ForeignKey(
+        LibraryFolder, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    name = models.CharField(max_length=80, blank=True)
+    style = models.CharField(max_length=200, blank=True)
 
     objects = OwnedQuerySet.as_manager()
 
@@ -163,6 +169,9 @@ class Run(models.Model):
     prompt_tokens = models.PositiveIntegerField(default=0)
     completion_tokens = models.PositiveIntegerField(default=0)
     receipt = models.JSONField(default=dict)
+    # Of its working memory: the rest is the question, the answer and the passages of its sources.
+    fail_count = models.PositiveIntegerField(default=0)
+    last_error = models.TextField(blank=True)
     followups = models.JSONField(default=list)
     process = models.CharField(max_length=200, blank=True)
     # Where it was asked from, for the rate of its searches; gone when the run has ended.
@@ -273,7 +282,10 @@ class Passage(models.Model):
 
 
 class Citation(models.Model):
-    """A link from a span of an answer to the passage that it rests on."""
+    """A link from a span of an answer to the passage that it rests on.
+
+    `problem` says what the span claims and the source does not hold; empty when it is supported.
+    """
 
     owner_path = "answer__conversation__owner"
 
@@ -284,6 +296,7 @@ class Citation(models.Model):
     )
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
+    problem = models.TextField(blank=True)
 
     objects = OwnedQuerySet.as_manager()
 

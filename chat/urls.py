@@ -12,6 +12,7 @@ urlpatterns = [
     path("c/<int:pk>/version/", views.show_version, name="show-version"),
     path("runs/<int:pk>/stop/", views.stop, name="stop"),
     path("runs/<int:run>/sources/<int:number>/", views.source, name="source"),
+    path("runs/<int:run>/working/", views.working, name="working"),
     path("library/<int:pk>", views.document, name="document"),
     path("sidebar/", views.sidebar, name="sidebar"),
     path("", include("chat.accounts.urls")),

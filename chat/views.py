@@ -16,6 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import (
     require_GET,
@@ -40,9 +41,11 @@ from chat.queue import n_waiting
 from chat.runs import manager
 from chat.selfcheck import check_everything, check_readiness
 from chat.selfcheck.findings import Finding, in_thread, verdict, worst_first
+from chat.session import folders_of
 from chat.tree import Tree
 from chat.turns import path_page
 from chat.wiring import examples, metrics_access, model_label, question_max_chars
+from chat.working import working_of
 
 LIST_LENGTH = 200
 REFUSALS = {"unknown": 404, "too_many": 429, "quota": 429}
@@ -53,9 +56,13 @@ FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Pr
 @require_safe
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """The empty state. `?q=` puts a question into the box; nothing is asked by a GET."""
+    """The empty state. `?q=` puts a question into the box; nothing is asked by a GET. `?from=` is
+    the conversation that was left: its folder is kept, and the page asks about the rest."""
+    before = _own_conversations(request).filter(pk=_id(request.GET.get("from")) or 0).first()
     context = _frame(request) | {
         "examples": examples(),
+        "facts": before,
+        "asks_to_keep": bool(before and (before.name or before.style)),
         "draft": request.GET.get("q", "")[: question_max_chars()],
         "placeholder": "Ask anything…",
         "autofocus": True,
@@ -210,6 +217,18 @@ def source(request: HttpRequest, run: int, number: int) -> HttpResponse:
 
 @require_safe
 @login_required
+def working(request: HttpRequest, run: int) -> HttpResponse:
+    """What was at hand for one question: a page, or its inside for the turn that shows it."""
+    runs = Run.objects.of(_owner(request)).select_related("question", "answer", "conversation")
+    row = get_object_or_404(runs, pk=run)
+    context = {"run": row, "working": working_of(row)}
+    if _wants_fragment(request):
+        return render(request, "chat/_working.html", context)
+    return render(request, "chat/working.html", _frame(request, row.conversation) | context)
+
+
+@require_safe
+@login_required
 def document(request: HttpRequest, pk: int) -> HttpResponse:
     """A document of the person's library, as it was indexed."""
     row = get_object_or_404(LibraryDocument.objects.visible_to(_owner(request)), pk=pk)
@@ -284,6 +303,8 @@ def _frame(request: HttpRequest, row: Conversation | None = None) -> dict[str, A
     return {
         "conversation": row,
         "conversation_id": row.pk if row else None,
+        "facts": row,
+        "folders": SimpleLazyObject(lambda: folders_of(_owner(request))),
         "client_id": secrets.token_urlsafe(12),
         "question_max_chars": question_max_chars(),
         "model_label": model_label(),

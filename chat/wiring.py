@@ -22,6 +22,7 @@ from django.db import DatabaseError
 from chat import store
 from chat.accounts import stored
 from chat.accounts.searching import LimitedSearcher
+from chat.agent.checking import Checking
 from chat.agent.limits import Limits
 from chat.agent.loop import Means, Turn
 from chat.agent.ports import ChatModel, SearchProvider
@@ -45,8 +46,10 @@ from chat.providers.search.tavily import TavilyProvider
 from chat.providers.search.wikipedia import WikipediaProvider
 from chat.recall import ConversationRecall, WindowRule
 from chat.remembering import RunMemory, notes_at_start
+from chat.session import session_text
 from chat.summarising import ModelSummariser
-from memory.service import SummaryLimits, count_tokens
+from chat.support import RenderedCitations, WordChecker
+from memory.service import SummaryLimits, count_tokens, without_secrets
 
 if TYPE_CHECKING:
     from chat.providers.models.openai_compatible import OpenAICompatibleModel
@@ -95,6 +98,7 @@ async def prepare_run(run: Run) -> Prepared:
         answer=answer,
         sources=sources,
         remembered=await in_database(_remembered)(run, context),
+        session=await in_database(session_text)(run.conversation),
     )
     means = Means(
         model=model,
@@ -108,8 +112,19 @@ async def prepare_run(run: Run) -> Prepared:
             answer_tokens=settings.LUMINA_ANSWER_TOKENS,
         ),
         count_tokens=count_tokens,
+        checking=_checking(model) if settings.LUMINA_CHECK_ANSWERS else None,
     )
     return Prepared(turn, means, recall)
+
+
+def _checking(model: ChatModel) -> Checking:
+    """What only quotes cannot put a sentence in other words: its answers are checked alone."""
+    return Checking(
+        reader=RenderedCitations(),
+        checker=WordChecker(),
+        screen=without_secrets,
+        repairs=not isinstance(model, ExtractiveAnswerer),
+    )
 
 
 def _remembered(run: Run, context_tokens: int) -> Remembered:
@@ -208,7 +223,8 @@ class Services:
 
     def toolbox(self, run: Run) -> Toolbox:
         library = FailoverSearcher(
-            [LibraryProvider(run.owner_id)], timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS
+            [LibraryProvider(run.owner_id, run.conversation.folder_id)],
+            timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS,
         )
         return Toolbox(
             web=self._web and LimitedSearcher(self._web, run.owner_id, run.address),

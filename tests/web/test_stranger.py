@@ -107,6 +107,7 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, Door]:
         "delete": ("post", f"/c/{c}/delete/", {}),
         "show-version": ("post", f"/c/{c}/version/", {"message": run.answer_id}),
         "stop": ("post", f"/runs/{run.pk}/stop/", {}),
+        "working": ("get", f"/runs/{run.pk}/working/", {}),
         "source": ("get", f"/runs/{run.pk}/sources/1/", {}),
         "document": ("get", f"/library/{document.pk}", {}),
         "sidebar": ("get", f"/sidebar/?conversation={c}", {}),
@@ -380,6 +381,9 @@ FOR_ONE_PERSON = {"library", "memory", "signin_link"}
 FOR_THE_INSTALLATION = {
     "backup",
     "bench_memory",
+    "bench_recall",
+    "rebuild_index",
+    "working",
     "check_lumina",
     "prepare",
     "restore",
@@ -482,6 +486,7 @@ def _summarised(look: Callable[[tuple[int, int]], Any]) -> Any:
     service.left_window(run.owner_id, conversation, head, before_id=head)
     for pk in Summary.objects.values_list("pk", flat=True):
         service.summarise(pk)
+    Summary.objects.update(text="A secret summary", n_tokens=4, status="made")
     return look((conversation, head))
 
 
