@@ -198,7 +198,9 @@ def source(request: HttpRequest, run: int, number: int) -> HttpResponse:
     """A source with the passages that were read: a page of its own, a card's inside, or, with
     `preview`, what one claim rests on."""
     row = get_object_or_404(
-        Source.objects.of(_owner(request)).select_related("run__answer"), run=run, number=number
+        Source.objects.of(_owner(request)).select_related("run__answer"),
+        run__pk=run,  # `run` alone fails for a number that the database cannot hold
+        number=number,
     )
     claim = request.GET.get("claim", "")[:1_000]
     fragment = _wants_fragment(request)
