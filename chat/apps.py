@@ -5,4 +5,9 @@ class ChatConfig(AppConfig):
     name = "chat"
 
     def ready(self) -> None:
-        from chat import checks  # noqa: F401
+        from chat import checks, summarising  # noqa: F401
+        from chat.memory_reader import StoredMessages
+        from memory.service import read_messages_with
+
+        read_messages_with(StoredMessages())
+        summarising.connect()

@@ -18,7 +18,7 @@ from chat import metrics, store
 from chat.database import in_database
 from chat.following import Follower
 from chat.forms import AskForm
-from chat.hub import ORIGIN, group_name, hub
+from chat.hub import hub
 from chat.logs import fields
 from chat.runs import manager
 
@@ -31,6 +31,8 @@ MAX_MESSAGE_CHARS = 1_000_000
 class PageConsumer(AsyncWebsocketConsumer):
     """Messages in: ask, stop, watch, each a JSON object with a `type`."""
 
+    # The process listens to the channel layer once for all its sockets: see chat.hub.
+    channel_layer_alias = "none"
     _follower: Follower | None = None
     _following: asyncio.Task[None] | None = None
 
@@ -126,7 +128,6 @@ class PageConsumer(AsyncWebsocketConsumer):
         self._follower = Follower(
             self.owner, conversation_id, self._send, runs=runs or {}, newest_run=newest_run
         )
-        await self._join(conversation_id)
         self._following = asyncio.create_task(self._run_follower(self._follower))
 
     async def _run_follower(self, follower: Follower) -> None:
@@ -145,24 +146,7 @@ class PageConsumer(AsyncWebsocketConsumer):
             self._following.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await self._following
-        if self._follower:
-            with suppress(Exception):
-                await self.channel_layer.group_discard(
-                    group_name(self._follower.conversation_id), self.channel_name
-                )
         self._follower = self._following = None
-
-    async def _join(self, conversation_id: int) -> None:
-        """A broken layer costs promptness alone: the follower looks into the store as well."""
-        try:
-            await self.channel_layer.group_add(group_name(conversation_id), self.channel_name)
-        except Exception as error:
-            logger.warning("No live updates through the channel layer: %s", type(error).__name__)
-
-    async def conversation_changed(self, message: dict[str, Any]) -> None:
-        """A nudge from some process. What this process said itself has been fed already."""
-        if self._follower and message.get("origin") != ORIGIN:
-            self._follower.wake()
 
     # --- Out -----------------------------------------------------------------------------------
 

@@ -2,23 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from contextvars import Context
 from typing import Any
 
+from django.db import DatabaseError
 from django.template.loader import render_to_string
 
 from chat import store
 from chat.database import in_database
-from chat.hub import Event, Subscription, hub
+from chat.hub import Event, hub
 from chat.models import Run, User
 from chat.presenting import Put, TurnPresenter
+from chat.runs import manager
 from chat.turns import turn_of
+
+logger = logging.getLogger("lumina.socket")
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 LOOK_SECONDS = 1.0
-IDLE_SECONDS = 20.0
+FED_SECONDS = 15.0
+IDLE_SECONDS = 300.0
 LOOKS_BEFORE_SWEEP = 4
+LOOKOUT_SECONDS = 5.0
+LOOKOUT_RUNS = 500
+
+
+class Lookout:
+    """Looks for runs that have begun anywhere, once for all pages of this process. The nudges are
+    quicker; this is for when they are lost."""
+
+    def __init__(self) -> None:
+        self._n_watching = 0
+        self._looking: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def watching(self) -> AsyncIterator[None]:
+        self._n_watching += 1
+        if self._n_watching == 1:
+            self._looking = asyncio.create_task(self._look(), context=Context())
+        try:
+            yield
+        finally:
+            self._n_watching -= 1
+            if not self._n_watching and self._looking:
+                self._looking.cancel()
+
+    async def _look(self) -> None:
+        known: set[int] = set()
+        while True:
+            try:
+                runs = await in_database(store.newest_runs)(LOOKOUT_RUNS)
+            except DatabaseError as error:
+                logger.warning("The database did not answer a look: %s", type(error).__name__)
+            else:
+                for run_id in runs.keys() - known if known else ():
+                    hub.wake(runs[run_id])
+                known = set(runs) or {0}
+            await asyncio.sleep(LOOKOUT_SECONDS)
+
+
+lookout = Lookout()
 
 
 class Follower:
@@ -39,25 +87,25 @@ class Follower:
         self._known = runs
         self._newest_run = max([newest_run, *runs])
         self._open: dict[int, TurnPresenter] = {}
-        self._subscription: Subscription | None = None
         self._quiet_looks = 0
-
-    def wake(self) -> None:
-        if self._subscription:
-            self._subscription.wake()
 
     async def follow(self) -> None:
         """Goes on until it is cancelled."""
-        async with hub.subscribed(self.conversation_id) as subscription:
-            self._subscription = subscription
+        async with lookout.watching(), hub.subscribed(self.conversation_id) as subscription:
             for run_id, seq in self._known.items():
                 await self._catch_up(run_id, seq)
             await self._look()
             while True:
-                wait = LOOK_SECONDS if self._open else IDLE_SECONDS
-                events = await subscription.next(wait)
+                events = await subscription.next(self._patience())
                 if not await self._take(events):
                     await self._look()
+
+    def _patience(self) -> float:
+        """How long nothing may be heard before the store is asked: runs of this process are handed
+        over, and those of others are announced, but an announcement can be lost."""
+        if not self._open:
+            return IDLE_SECONDS
+        return FED_SECONDS if all(map(manager.drives, self._open)) else LOOK_SECONDS
 
     async def _take(self, events: list[Event]) -> bool:
         """Sends events that were handed over. False when the store must be asked as well."""

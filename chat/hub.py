@@ -2,6 +2,10 @@
 
 The store holds the truth. A nudge only says that there is more to read, so one that is late,
 lost or doubled harms nothing: readers also look by themselves once in a while.
+
+A process has one ear on the channel layer, not one a socket, and names all conversations that have
+changed within a tenth of a second in one nudge: what many answers at once cost the layer does not
+grow with the tokens, nor with the pages that are open.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import logging
 import uuid
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from contextvars import Context
 from typing import Any
 
@@ -20,13 +24,12 @@ from channels.layers import get_channel_layer
 logger = logging.getLogger("lumina.hub")
 
 ORIGIN = uuid.uuid4().hex
+GROUP = "conversations"
+NUDGE_EVERY_SECONDS = 0.1
 NUDGE_SECONDS = 5.0
+LISTEN_AGAIN_SECONDS = 2.0
 
 Event = Mapping[str, Any]
-
-
-def group_name(conversation_id: int) -> str:
-    return f"conversation.{conversation_id}"
 
 
 class Subscription:
@@ -49,11 +52,10 @@ class Subscription:
 
     async def next(self, timeout_seconds: float) -> list[Event]:
         """The events fed so far, after the next wake or when the time is over."""
-        try:
-            async with asyncio.timeout(timeout_seconds):
-                await self._woken.wait()
-        except TimeoutError:
-            pass
+        if not self._woken.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(timeout_seconds):
+                    await self._woken.wait()
         self._woken.clear()
         events, self._events = self._events, []
         return events
@@ -64,55 +66,106 @@ class Hub:
 
     def __init__(self) -> None:
         self._subscriptions: dict[int, set[Subscription]] = defaultdict(set)
-        self._nudging: dict[int, asyncio.Task[None]] = {}
-        self._nudge_again: set[int] = set()
+        self._changed: set[int] = set()
+        self._nudging: asyncio.Task[None] | None = None
+        self._listening: asyncio.Task[None] | None = None
+        self._is_heard = True
 
     @asynccontextmanager
     async def subscribed(self, conversation_id: int) -> AsyncIterator[Subscription]:
         subscription = Subscription()
         self._subscriptions[conversation_id].add(subscription)
+        if is_over(self._listening):
+            self._listening = asyncio.create_task(self._listen(), context=Context())
         try:
             yield subscription
         finally:
             self._subscriptions[conversation_id].discard(subscription)
             if not self._subscriptions[conversation_id]:
                 del self._subscriptions[conversation_id]
+            if not self._subscriptions and self._listening:
+                self._listening.cancel()
+                self._listening = None
 
     def publish(self, conversation_id: int, events: Sequence[Event] = ()) -> None:
         """Hands events to this process's readers and nudges those of other processes."""
         for subscription in tuple(self._subscriptions.get(conversation_id, ())):
             subscription.feed(events)
-        self._nudge(conversation_id)
+        self._changed.add(conversation_id)
+        if is_over(self._nudging):
+            self._nudging = asyncio.create_task(self._nudge(), context=Context())
 
-    def _nudge(self, conversation_id: int) -> None:
-        """One nudge of a conversation is under way at a time: a slow broker delays nobody."""
-        if conversation_id in self._nudging:
-            self._nudge_again.add(conversation_id)
-            return
-        task = asyncio.create_task(_send_nudge(conversation_id), context=Context())
-        self._nudging[conversation_id] = task
-        task.add_done_callback(lambda _: self._nudged(conversation_id))
-
-    def _nudged(self, conversation_id: int) -> None:
-        self._nudging.pop(conversation_id, None)
-        if conversation_id in self._nudge_again:
-            self._nudge_again.discard(conversation_id)
-            self._nudge(conversation_id)
+    def wake(self, conversation_id: int) -> None:
+        """This process's readers of the conversation look into the store."""
+        for subscription in tuple(self._subscriptions.get(conversation_id, ())):
+            subscription.wake()
 
     async def settle(self) -> None:
         """Waits for the nudges that are under way, at the server's end."""
-        while self._nudging:
-            await asyncio.gather(*self._nudging.values(), return_exceptions=True)
+        while not is_over(self._nudging):
+            assert self._nudging is not None
+            await asyncio.gather(self._nudging, return_exceptions=True)
+
+    async def _nudge(self) -> None:
+        """One nudge is under way at a time: a slow broker delays nobody."""
+        while self._changed:
+            changed, self._changed = sorted(self._changed), set()
+            await self._send_nudge(changed)
+            await asyncio.sleep(NUDGE_EVERY_SECONDS)
+
+    async def _send_nudge(self, conversations: Sequence[int]) -> None:
+        """A broken layer costs promptness, never an answer: readers look by themselves as well."""
+        message = {
+            "type": "conversations.changed",
+            "origin": ORIGIN,
+            "conversations": list(conversations),
+        }
+        try:
+            async with asyncio.timeout(NUDGE_SECONDS):
+                await get_channel_layer().group_send(GROUP, message)
+        except Exception as error:
+            self._tell(error)
+        else:
+            self._tell(None)
+
+    def _tell(self, error: Exception | None) -> None:
+        """Logs when the layer goes away and when it is back, not each time it is missed."""
+        if error and self._is_heard:
+            kind = type(error).__name__
+            logger.warning("No live updates through the channel layer: %s", kind)
+        elif not error and not self._is_heard:
+            logger.warning("Live updates go through the channel layer again")
+        self._is_heard = error is None
+
+    async def _listen(self) -> None:
+        """Goes on until nobody is subscribed any more. A layer that is away is asked again."""
+        while True:
+            try:
+                await self._hear_nudges(get_channel_layer())
+            except Exception as error:
+                self._tell(error)
+            await asyncio.sleep(LISTEN_AGAIN_SECONDS)
+
+    async def _hear_nudges(self, layer: Any) -> None:
+        try:
+            channel = await layer.new_channel()
+            await layer.group_add(GROUP, channel)
+            while True:
+                self._hear(await layer.receive(channel))
+        finally:
+            with suppress(Exception):
+                await layer.flush()  # nothing else of this process listens to the layer
+
+    def _hear(self, message: Mapping[str, Any]) -> None:
+        """A nudge from some process. What this process said itself has been fed already."""
+        if message.get("origin") != ORIGIN:
+            for conversation_id in message.get("conversations", ()):
+                self.wake(conversation_id)
 
 
-async def _send_nudge(conversation_id: int) -> None:
-    """A broken layer costs promptness, never an answer: readers look by themselves as well."""
-    message = {"type": "conversation.changed", "origin": ORIGIN}
-    try:
-        async with asyncio.timeout(NUDGE_SECONDS):
-            await get_channel_layer().group_send(group_name(conversation_id), message)
-    except Exception as error:
-        logger.warning("No live updates through the channel layer: %s", type(error).__name__)
+def is_over(task: asyncio.Task[None] | None) -> bool:
+    """Also a task of an event loop that has ended with it."""
+    return task is None or task.done() or task.get_loop() is not asyncio.get_running_loop()
 
 
 hub = Hub()

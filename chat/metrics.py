@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from chat.agent.values import Usage
 from chat.checks import is_loopback
 from chat.statuses import RunStatus
 from chat.turn_record import TurnRecord
@@ -58,10 +59,14 @@ def count_turn(status: str, record: TurnRecord) -> None:
     RUN_SECONDS.observe(record.seconds)
     if record.first_text_seconds is not None:
         FIRST_TEXT.observe(record.first_text_seconds)
-    TOKENS.labels("prompt").inc(record.usage.prompt_tokens)
-    TOKENS.labels("completion").inc(record.usage.completion_tokens)
+    count_usage(record.usage)
     for provider, outcome in record.searches:
         SEARCHES.labels(PROVIDERS.get(provider, OTHER), outcome).inc()
+
+
+def count_usage(usage: Usage) -> None:
+    TOKENS.labels("prompt").inc(usage.prompt_tokens)
+    TOKENS.labels("completion").inc(usage.completion_tokens)
 
 
 def page(queue_length: float) -> bytes:

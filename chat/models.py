@@ -215,6 +215,8 @@ class Source(models.Model):
     snapshot_hash = models.CharField(max_length=64, blank=True)
     read_at = models.DateTimeField()
     published_at = models.DateTimeField(null=True, blank=True)
+    # Brought back by the conversation: the snapshot is what was recalled of an older source.
+    recalled = models.BooleanField(default=False)
 
     objects = OwnedQuerySet.as_manager()
 

@@ -29,6 +29,7 @@ from chat.answer_text import AnswerText
 from chat.database import in_database
 from chat.endings import ending_of
 from chat.hub import hub
+from chat.journal import Journal, patiently
 from chat.logs import fields, request_id
 from chat.models import Run
 from chat.turn_record import TurnRecord
@@ -85,6 +86,9 @@ class RunManager:
         if not task.cancelled() and (error := task.exception()):
             logger.error("A run could not be ended", exc_info=error, extra=fields(run=run_id))
 
+    def drives(self, run_id: int) -> bool:
+        return run_id in self._running
+
     def stop(self, run_id: int) -> None:
         """Prompt for a run of this process; the mark in the store reaches those of others."""
         if run_id in self._running:
@@ -118,6 +122,7 @@ class RunManager:
 
 
 manager = RunManager()
+journal = Journal()
 
 
 async def _drive(run_id: int, stop: asyncio.Event) -> None:
@@ -176,15 +181,14 @@ class _Driver:
             await self._end(RunFinished(status="failed", reason=reason), None)
 
     async def _tell(self, batch: list[AgentEvent]) -> None:
-        told = await in_database(store.append_events)(self.run.pk, self.last_seq, batch)
+        told = await journal.add(self.run.pk, self.last_seq, batch)
         self.last_seq += len(told)
         hub.publish(self.run.conversation_id, told)
 
     async def _end(self, finished: RunFinished, prepared: Prepared | None) -> None:
-        ending, last = await in_database(ending_of)(
-            self.run, self._answer, self._followups, finished, prepared
-        )
-        told = await in_database(store.end_run)(self.run.pk, self.last_seq, last, ending)
+        given = (self.run, self._answer, self._followups, finished, prepared)
+        ending, last = await patiently(ending_of, *given)
+        told = await patiently(store.end_run, self.run.pk, self.last_seq, last, ending)
         self.last_seq += len(told)
         self.status = ending.status
         hub.publish(self.run.conversation_id, told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -30,6 +30,7 @@ from chat.library.language import language_of
 from chat.metrics import Access
 from chat.models import Run
 from chat.providers.fetch import GuardedReader
+from chat.providers.models.context_size import context_tokens
 from chat.providers.models.discovery import find_local_model
 from chat.providers.models.extractive import ExtractiveAnswerer
 from chat.providers.search.brave import BraveProvider
@@ -40,18 +41,21 @@ from chat.providers.search.searxng import SearxngProvider
 from chat.providers.search.service import search_client
 from chat.providers.search.tavily import TavilyProvider
 from chat.providers.search.wikipedia import WikipediaProvider
-from chat.recall import NewestMessages
+from chat.recall import ConversationRecall, WindowRule
 from chat.remembering import RunMemory, notes_at_start
 from chat.session import session_text
+from chat.summarising import ModelSummariser
 from chat.support import RenderedCitations, WordChecker
-from memory.service import count_tokens, without_secrets
+from memory.service import SummaryLimits, count_tokens, without_secrets
 
 if TYPE_CHECKING:
     from chat.providers.models.openai_compatible import OpenAICompatibleModel
 
 LOOK_AGAIN_SECONDS = 60.0
+CONTEXT_TOKENS = 16_000
 HISTORY_SHARE = 0.5
 MEMORY_SHARE = 0.125
+SUMMARY_SHARE, SUMMARY_CHUNK_TOKENS = 0.5, 6_000
 
 EXAMPLES = (
     "Why does ice float?",
@@ -67,7 +71,7 @@ class Prepared:
 
     turn: Turn
     means: Means
-    recall: NewestMessages
+    recall: ConversationRecall
 
     def receipt(self) -> Mapping[str, Any]:
         return self.recall.receipt
@@ -78,21 +82,23 @@ async def prepare_run(run: Run) -> Prepared:
     sources: Sequence[Source] = ()
     if run.continues:
         answer, sources = await in_database(store.cut_answer)(run)
-    recall = NewestMessages(run, max_messages=settings.LUMINA_HISTORY_MESSAGES)
+    clock = ZoneClock(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE))
+    recall = ConversationRecall(run, window_rule(), clock.now())
+    model = await services().model()
+    context = services().context_tokens
     turn = Turn(
         question=run.question.text,
-        history_budget_tokens=_history_budget(run.question.text),
+        history_budget_tokens=_history_budget(run.question.text, context),
         answer=answer,
         sources=sources,
-        remembered=await in_database(_remembered)(run),
+        remembered=await in_database(_remembered)(run, context),
         session=await in_database(session_text)(run.conversation),
     )
-    model = await services().model()
     means = Means(
         model=model,
         toolbox=services().toolbox(run),
         recall=recall,
-        clock=ZoneClock(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE)),
+        clock=clock,
         limits=Limits(
             max_steps=settings.LUMINA_MAX_STEPS,
             max_tokens=settings.LUMINA_MAX_TOKENS,
@@ -115,21 +121,54 @@ def _checking(model: ChatModel) -> Checking:
     )
 
 
-def _remembered(run: Run) -> Remembered:
-    room = int(MEMORY_SHARE * settings.LUMINA_MODEL_CONTEXT_TOKENS)
+def _remembered(run: Run, context_tokens: int) -> Remembered:
+    room = int(MEMORY_SHARE * context_tokens)
     start, skills = notes_at_start(run, min(settings.LUMINA_MEMORY_FILES_TOKENS, room))
     return Remembered(
         start=start,
         skills=skills,
-        window_messages=settings.LUMINA_HISTORY_MESSAGES,
-        window_tokens=_history_budget(""),
+        window_messages=settings.LUMINA_WINDOW_MESSAGES,
+        window_tokens=int(settings.LUMINA_WINDOW_SHARE * _history_budget("", context_tokens)),
     )
 
 
-def _history_budget(question: str) -> int:
+def window_rule() -> WindowRule:
+    return WindowRule(newest=settings.LUMINA_WINDOW_MESSAGES, share=settings.LUMINA_WINDOW_SHARE)
+
+
+def _history_budget(question: str, context_tokens: int) -> int:
     """History gets its own limit, or half of what the model can take beside the question."""
-    room = int(HISTORY_SHARE * settings.LUMINA_MODEL_CONTEXT_TOKENS) - count_tokens(question)
+    room = int(HISTORY_SHARE * context_tokens) - count_tokens(question)
     return max(0, min(settings.LUMINA_HISTORY_TOKENS, room))
+
+
+# --- Summaries ----------------------------------------------------------------------------------
+
+
+def summary_limits() -> SummaryLimits:
+    """A model gets no more to read at a time than half of what it can take."""
+    most = int(SUMMARY_SHARE * (settings.LUMINA_MODEL_CONTEXT_TOKENS or CONTEXT_TOKENS))
+    return SummaryLimits(
+        spans=settings.LUMINA_SUMMARY_SPANS,
+        tokens=settings.LUMINA_SUMMARY_TOKENS,
+        chunk_tokens=min(SUMMARY_CHUNK_TOKENS, most),
+        seconds=settings.LUMINA_SUMMARY_SECONDS,
+    )
+
+
+def summariser() -> ModelSummariser | None:
+    """The model that also answers; None where that is the built-in answerer, which only quotes."""
+    model, _ = async_to_sync(_model_apart)()
+    if isinstance(model, ExtractiveAnswerer):
+        return None
+    return ModelSummariser(model.name, settings.LUMINA_SUMMARY_SECONDS, _model_apart)
+
+
+async def _model_apart() -> tuple[ChatModel, Callable[[], Awaitable[None]]]:
+    """The model with connections of its own, and what closes them: background work has an event
+    loop for one call only."""
+    own = Services()
+    return await own.model(), own.close
 
 
 # --- The outside services -----------------------------------------------------------------------
@@ -146,6 +185,7 @@ class Services:
     def __init__(self) -> None:
         self._model: ChatModel | None = None
         self._looked_at = 0.0
+        self._said_context: int | None = None
 
     @cached_property
     def _client(self) -> httpx.AsyncClient:
@@ -187,13 +227,30 @@ class Services:
         if self._model is None or not (fresh or settings.LUMINA_MODEL_URL):
             self._model = await self._choose_model(self._model)
             self._looked_at = time.monotonic()
+        elif not fresh:
+            # A local server may have loaded the model with another size since.
+            self._looked_at = time.monotonic()
+            await self._look_at_context(settings.LUMINA_MODEL_URL, settings.LUMINA_MODEL)
         return self._model
+
+    @property
+    def context_tokens(self) -> int:
+        """How much the model can read: as set, as its server said, or a cautious guess."""
+        return settings.LUMINA_MODEL_CONTEXT_TOKENS or self._said_context or CONTEXT_TOKENS
+
+    async def _look_at_context(self, base_url: str, model: str) -> None:
+        if not settings.LUMINA_MODEL_CONTEXT_TOKENS:
+            key = settings.LUMINA_MODEL_KEY
+            self._said_context = await context_tokens(base_url, model, key)
 
     async def _choose_model(self, before: ChatModel | None) -> ChatModel:
         if settings.LUMINA_MODEL_URL:
+            await self._look_at_context(settings.LUMINA_MODEL_URL, settings.LUMINA_MODEL)
             return remote_model(settings.LUMINA_MODEL_URL, settings.LUMINA_MODEL)
         if settings.LUMINA_MODEL_DISCOVERY:
             found = await find_local_model()
+            if found:
+                await self._look_at_context(found.base_url, found.model)
             if found and before and before.name == found.model:
                 return before
             if found:

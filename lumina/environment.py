@@ -55,6 +55,16 @@ class Environment:
             return self._fault(name, value, "must be a number of seconds above 0", default)
         return number
 
+    def share(self, name: str, default: float) -> float:
+        value = self.text(name, "")
+        try:
+            number = float(value) if value else default
+        except ValueError:
+            number = 0.0
+        if not 0 < number <= 1:
+            return self._fault(name, value, "must be a share above 0 and up to 1", default)
+        return number
+
     def url(self, name: str, default: str) -> str:
         value = self.text(name, default)
         parts = urlsplit(value)

@@ -103,6 +103,10 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "sweep runs": {"task": "chat.tasks.sweep_runs", "schedule": 60.0},
     "scan library": {"task": "chat.tasks.scan_library", "schedule": 600.0},
+    "find what is not summarised": {
+        "task": "memory.tasks_summaries.find_unsummarised",
+        "schedule": 60.0,
+    },
 }
 if REDIS_URL:
     CELERY_BROKER_TRANSPORT_OPTIONS = {"global_keyprefix": f"{REDIS_PREFIX}."}
@@ -114,6 +118,10 @@ else:
         "data_folder_out": str(CELERY_BROKER_DIR / "queue"),
         "control_folder": str(CELERY_BROKER_DIR / "control"),
     }
+
+# --- The index of the history -------------------------------------------------------------------
+
+CELERY_BEAT_SCHEDULE["index history"] = {"task": "memory.tasks.index_backlog", "schedule": 60.0}
 
 # --- People ------------------------------------------------------------------------------------
 
@@ -176,7 +184,7 @@ LUMINA_MODEL_URL = env.url("LUMINA_MODEL_URL", "")
 LUMINA_MODEL = env.text("LUMINA_MODEL", "")
 LUMINA_MODEL_KEY = env.text("LUMINA_MODEL_KEY", "")
 LUMINA_MODEL_DISCOVERY = env.flag("LUMINA_MODEL_DISCOVERY", True)
-LUMINA_MODEL_CONTEXT_TOKENS = env.count("LUMINA_MODEL_CONTEXT_TOKENS", 16_000, at_least=1_000)
+LUMINA_MODEL_CONTEXT_TOKENS = env.count("LUMINA_MODEL_CONTEXT_TOKENS", 0, at_least=0)
 LUMINA_MODEL_TIMEOUT_SECONDS = env.seconds("LUMINA_MODEL_TIMEOUT_SECONDS", 120)
 
 # --- Search and reading ------------------------------------------------------------------------
@@ -204,10 +212,14 @@ LUMINA_MAX_STEPS = env.count("LUMINA_MAX_STEPS", 8, at_least=1)
 LUMINA_MAX_TOKENS = env.count("LUMINA_MAX_TOKENS", 200_000, at_least=1_000)
 LUMINA_MAX_SECONDS = env.seconds("LUMINA_MAX_SECONDS", 300)
 LUMINA_ANSWER_TOKENS = env.count("LUMINA_ANSWER_TOKENS", 4_096, at_least=16)
-LUMINA_HISTORY_MESSAGES = env.count("LUMINA_HISTORY_MESSAGES", 20, at_least=0)
-LUMINA_HISTORY_TOKENS = env.count("LUMINA_HISTORY_TOKENS", 6_000, at_least=0)
+LUMINA_HISTORY_TOKENS = env.count("LUMINA_HISTORY_TOKENS", 32_000, at_least=0)
+LUMINA_WINDOW_MESSAGES = env.count("LUMINA_WINDOW_MESSAGES", 20, at_least=0)
+LUMINA_WINDOW_SHARE = env.share("LUMINA_WINDOW_SHARE", 0.8)
 LUMINA_MEMORY_FILES_TOKENS = env.count("LUMINA_MEMORY_FILES_TOKENS", 2_000, at_least=0)
 LUMINA_CHECK_ANSWERS = env.flag("LUMINA_CHECK_ANSWERS", True)
+LUMINA_SUMMARY_SPANS = env.count("LUMINA_SUMMARY_SPANS", 8, at_least=0)
+LUMINA_SUMMARY_TOKENS = env.count("LUMINA_SUMMARY_TOKENS", 600, at_least=60)
+LUMINA_SUMMARY_SECONDS = env.seconds("LUMINA_SUMMARY_SECONDS", 600)
 LUMINA_QUESTION_MAX_CHARS = env.count("LUMINA_QUESTION_MAX_CHARS", 20_000, at_least=100)
 
 # --- Metrics and logs --------------------------------------------------------------------------
@@ -236,6 +248,8 @@ LOGGING = {
         "lumina": {"level": "INFO"},
         "celery": {"level": "INFO"},
         **{name: {"level": "WARNING"} for name in TALKATIVE},
+        # Without Redis it prints a fault a second; chat.hub says once that it is gone.
+        "channels_redis": {"level": "CRITICAL"},
     },
 }
 

@@ -14,5 +14,7 @@ class MemoryConfig(AppConfig):
 
 def _forget(instance: Any, **_: Any) -> None:
     from memory.store import forget_message
+    from memory.summarising import forget_summarised
 
     forget_message(instance.pk)
+    forget_summarised(instance.pk)

@@ -8,6 +8,34 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from memory.index_models import (
+    Block,
+    Event,
+    IndexState,
+    Mark,
+    Part,
+    PartVectors,
+    Posting,
+    StoredFact,
+)
+from memory.summary_models import Summarised, Summary
+
+__all__ = [
+    "Block",
+    "Event",
+    "IndexState",
+    "Mark",
+    "MemoryFile",
+    "Part",
+    "PartVectors",
+    "Posting",
+    "Proposal",
+    "Revision",
+    "StoredFact",
+    "Summarised",
+    "Summary",
+]
+
 
 class OwnersRows(models.QuerySet):
     """Rows of one owner; there is no other way to them."""

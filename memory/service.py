@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from memory import store
 from memory.engine.files import FileRefused, label_of, normal_path
@@ -13,34 +14,69 @@ from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.terms import exact_terms
 from memory.engine.terms import fold as folded
 from memory.engine.tokens import estimate_tokens
+from memory.engine.values import Message as HistoryMessage
+from memory.engine.values import Packed, Policy
 from memory.gate import Said
+from memory.handing_over import remember_later
 from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
+from memory.ports import MessageReader, ReadMessage
 from memory.private import screen_secrets
+from memory.stored import recalling
+from memory.stored.indexing import NotTheirs, forget_index
+from memory.summarising import (
+    KeptSummary,
+    SummaryText,
+    left_window,
+    summaries,
+    summaries_of,
+    summarise,
+)
+from memory.summary_ports import Summariser, SummaryFailed, SummaryLimits, summarise_with
 
 __all__ = [
     "FileRefused",
+    "HistoryMessage",
+    "KeptSummary",
     "ListedFile",
+    "NotTheirs",
     "Opened",
     "Outcome",
+    "Packed",
+    "ReadMessage",
     "Said",
     "Sanitized",
     "StartTexts",
     "StoredSource",
+    "Summariser",
+    "SummaryFailed",
+    "SummaryLimits",
+    "SummaryText",
     "asks_name",
     "clean_text",
     "count_tokens",
     "exact_terms",
     "folded",
     "forget",
+    "forget_index",
     "label_of",
+    "left_window",
     "list_files",
     "n_waiting",
     "note_of",
     "read_file",
+    "read_messages_with",
+    "recall",
+    "remember",
+    "remember_later",
+    "remember_pending",
     "sanitize",
     "start_texts",
+    "summaries",
+    "summaries_of",
+    "summarise",
+    "summarise_with",
     "wish_to_remember",
     "without_secrets",
     "write",
@@ -131,3 +167,57 @@ def _stored(row: MemoryFile) -> StoredFile:
 
 def _quoted_tokens(text: str) -> int:
     return count_tokens(json.dumps(text, ensure_ascii=False)) if text else 0
+
+
+# --- The history --------------------------------------------------------------------------------
+
+_readers: list[MessageReader] = []
+
+
+def read_messages_with(reader: MessageReader) -> None:
+    """Says once, at the start, how messages are read."""
+    _readers[:] = [reader]
+
+
+def remember(message_id: int) -> None:
+    """Index a message with all that stands before it on its path. In any order, and again at will:
+    what is indexed already, gone, or still being written is passed over."""
+    recalling.remember(_readers[0], message_id)
+
+
+def remember_pending(*, limit: int) -> int:
+    """Index final messages that no task has indexed, oldest first; says how many it found."""
+    return recalling.remember_pending(_readers[0], limit)
+
+
+def recall(
+    owner_id: int,
+    conversation_id: int,
+    head_id: int | None,
+    question: str,
+    budget_tokens: int,
+    *,
+    now: datetime | None = None,
+    shown: Collection[str] = (),
+    first_source: int | None = 1,
+    policy: Policy = "fill",
+) -> Packed:
+    """What a model should see for a question of the path that ends with the message `head_id`, the
+    last before the question.
+
+    `shown` are ids ("m12", "s40") of what the model sees anyway. Pages get the numbers of sources
+    from `first_source` on. `lean` stops when nothing relevant is left. What is not indexed yet is
+    indexed here. Raises NotTheirs.
+    """
+    return recalling.recall(
+        _readers[0],
+        owner_id,
+        conversation_id,
+        head_id,
+        question,
+        budget_tokens,
+        now=now,
+        shown=shown,
+        first_source=first_source,
+        policy=policy,
+    )

@@ -19,6 +19,7 @@ from tests.services import Server, redis_answers, redis_server
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
 
 IDLE_SECONDS = 6.5
+PROMPT_SECONDS = 2.0  # the look that needs no nudge comes every 5 seconds
 
 
 class Page:
@@ -123,7 +124,7 @@ def test_a_page_that_is_idle_for_long_stays_open(
     first.send(type="ask", text="Two?", client_id="b", conversation=conversation)
     asked = time.monotonic()
     assert "Two?" in second.until("turn")[-1]["html"]
-    assert time.monotonic() - asked < 5
+    assert time.monotonic() - asked < PROMPT_SECONDS
 
 
 def test_answers_go_on_without_redis_and_are_prompt_again_when_it_is_back(
@@ -141,10 +142,13 @@ def test_answers_go_on_without_redis_and_are_prompt_again_when_it_is_back(
     assert second.until("run_finished")[-1]["status"] == "complete"
     first.send(type="ask", text="Two?", client_id="b", conversation=conversation)
     assert first.until("run_finished")[-1]["status"] == "complete"
+    assert "Two?" in second.until("turn")[-1]["html"]
+    third = page_on(two_servers[1])
+    third.send(type="watch", conversation=conversation, newest=0)
+    assert "One?" in third.until("turn")[-1]["html"]
     redis.start(redis_answers)
     time.sleep(IDLE_SECONDS)
-    second.send(type="watch", conversation=conversation, newest=accepted["run"] + 1)
     first.send(type="ask", text="Three?", client_id="c", conversation=conversation)
     asked = time.monotonic()
     assert "Three?" in second.until("turn")[-1]["html"]
-    assert time.monotonic() - asked < 5
+    assert time.monotonic() - asked < PROMPT_SECONDS

@@ -36,7 +36,7 @@ from chat.agent.ports import (
     ToolCallMade,
 )
 from chat.agent.prompts import build_continuation, build_prompt, limit_note
-from chat.agent.quoting import quote_error
+from chat.agent.quoting import quote_earlier, quote_error, quote_summaries
 from chat.agent.race import OutOfTime, Stopped, guarded
 from chat.agent.sources import SourceRegistry
 from chat.agent.tools import Toolbox
@@ -99,6 +99,7 @@ class _TurnRun:
         self._prompt: list[Message] = []
         self._exchange: list[Message] = []
         self._history_budget = turn.history_budget_tokens
+        self._history_tokens = 0
         self._said_limit = ""
         self._step = _Step()
 
@@ -125,7 +126,8 @@ class _TurnRun:
             for source in self._turn.sources:
                 yield SourceFound(source)
             yield TextAdded(self._turn.answer)
-        await self._recall()
+        for source in await self._recall():
+            yield SourceFound(source)
         refused_calls = 0
         while True:
             tools = self._allowed_tools()
@@ -159,19 +161,27 @@ class _TurnRun:
 
     # --- Before a step -------------------------------------------------------------------------
 
-    async def _recall(self) -> None:
+    async def _recall(self) -> list[Source]:
+        """Lays the prompt out; returns the sources that the conversation itself brought back."""
         history = await self._means.recall.recall(
             self._turn.question, budget_tokens=self._history_budget
         )
-        self._prompt = self._laid_out(history)
+        self._history_tokens = history.n_tokens
+        shown = [self._registry.add_earlier(one) for one in history.earlier.sources]
+        self._prompt = self._laid_out(
+            history, quote_earlier(history.earlier, shown) if history.earlier else ""
+        )
+        return [source for source, _ in shown]
 
-    def _laid_out(self, history: History) -> list[Message]:
+    def _laid_out(self, history: History, earlier: str) -> list[Message]:
         prompt = build_prompt(
             self._turn.question,
             history,
             now=self._means.clock.now(),
             remembered=self._turn.remembered,
             session=self._turn.session,
+            summaries=quote_summaries(history.summaries) if history.summaries else "",
+            earlier=earlier,
         )
         return build_continuation(prompt, self._turn.answer) if self._turn.answer else prompt
 
@@ -211,8 +221,10 @@ class _TurnRun:
                         yield event
                 return
             except ContextTooLong:
-                if self._step.text or not await self._shrink():
+                if self._step.text or self._history_tokens <= 0:
                     raise
+                for source in await self._shrink():
+                    yield SourceFound(source)
         raise ContextTooLong(
             "The conversation does not fit the model, even without its history. "
             "Ask in a new conversation, or use a model with a larger context."
@@ -266,14 +278,11 @@ class _TurnRun:
                 step.followups = one.questions
         return told
 
-    async def _shrink(self) -> bool:
-        """Makes the prompt shorter: half the history, then none. False when nothing is left."""
-        if self._history_budget <= 0:
-            return False
+    async def _shrink(self) -> list[Source]:
+        """Makes the prompt shorter: half of what the history took, then none of it."""
         small = self._history_budget < self._turn.history_budget_tokens
-        self._history_budget = 0 if small else self._history_budget // 2
-        await self._recall()
-        return True
+        self._history_budget = 0 if small else self._history_tokens // 2
+        return await self._recall()
 
     async def _use_tools(self) -> AsyncGenerator[AgentEvent, None]:
         step = self._step

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from chat.agent.prompts import wording
-from chat.agent.values import PassedOver, Source, Span
+from chat.agent.values import Earlier, PassedOver, Source, Span, SummaryText
 
 
 def quote_sources(
@@ -31,6 +31,36 @@ def quote_sources(
 def quote_error(reason: str) -> str:
     """A failed tool's result. It holds no sources and cannot be read as a success."""
     return json.dumps({"error": reason}, ensure_ascii=False)
+
+
+def quote_earlier(earlier: Earlier, shown: Iterable[tuple[Source, Sequence[Span]]]) -> str:
+    """Older lines of the conversation; the evidence among them under numbers of this turn."""
+    told: dict[str, Any] = {"notice": wording("earlier_notice")}
+    if earlier.counts:
+        told["counted"] = list(earlier.counts)
+    if earlier.said:
+        told["earlier"] = [
+            {"who": one.who, **({"on": one.on} if one.on else {}), "text": "\n".join(one.lines)}
+            for one in earlier.said
+        ]
+    sources = [
+        {**_quoted(source, spans), "read": source.read_at.date().isoformat()}
+        for source, spans in shown
+    ]
+    if sources:
+        told["sources"] = sources
+    return json.dumps(told, ensure_ascii=False)
+
+
+def quote_summaries(summaries: Iterable[SummaryText]) -> str:
+    """Summaries of what has left the window, oldest first. No text in them gets a number."""
+    told = [
+        {"messages": one.n_messages, **({"on": one.on} if one.on else {}), "text": one.text}
+        for one in summaries
+    ]
+    return json.dumps(
+        {"notice": wording("summaries_notice"), "summaries": told}, ensure_ascii=False
+    )
 
 
 def quote_memory(told: Mapping[str, Any]) -> str:

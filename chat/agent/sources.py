@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from w3lib.url import canonicalize_url, url_query_cleaner
 
 from chat.agent.storable import storable
-from chat.agent.values import Page, SearchResult, Source, Span
+from chat.agent.values import EarlierSource, Page, SearchResult, Source, Span
 
 LIBRARY_DOMAIN = "library"
 _TRACKING = re.compile(r"[?&](utm_[^=&#]*|gclid|fbclid|msclkid|dclid|yclid|igshid|mc_[ce]id)=")
@@ -92,7 +92,7 @@ class SourceRegistry:
             published_at=result.published_at,
         )
         text = storable(result.text).strip()
-        source, start = self._extend(source, text)
+        source, start = self._extend(replace(source, recalled=False), text)
         spans = paragraphs(source.text, start, start + len(text))
         return self.show(source.number, spans), spans
 
@@ -106,8 +106,24 @@ class SourceRegistry:
         self._numbers.setdefault(canonical_url(asked_url), source.number)
         self._numbers.setdefault(canonical_url(page.url), source.number)
         text = storable(page.text).strip()
-        source, start = self._extend(replace(source, read_at=page.read_at), text)
+        source, start = self._extend(replace(source, read_at=page.read_at, recalled=False), text)
         return source, Span(start, start + len(text))
+
+    def add_earlier(self, earlier: EarlierSource) -> tuple[Source, Sequence[Span]]:
+        """The source of what is recalled of an earlier turn's reading, and the spans of it."""
+        source = self._find(earlier.url) or self._create(
+            earlier.url,
+            earlier.title,
+            provider=earlier.provider,
+            read_at=earlier.read_at,
+            published_at=earlier.published_at,
+            recalled=True,
+        )
+        spans = []
+        for passage in map(str.strip, earlier.passages):
+            source, start = self._extend(source, passage)
+            spans.append(Span(start, start + len(passage)))
+        return self.show(source.number, spans), spans
 
     def show(self, number: int, spans: Iterable[Span]) -> Source:
         """Notes that the model is shown these spans of a source's snapshot."""
@@ -127,6 +143,7 @@ class SourceRegistry:
         provider: str,
         read_at: datetime,
         published_at: datetime | None = None,
+        recalled: bool = False,
     ) -> Source:
         url = storable(url)
         source = Source(
@@ -138,6 +155,7 @@ class SourceRegistry:
             read_at=read_at,
             provider=provider,
             published_at=published_at,
+            recalled=recalled,
         )
         self._sources.append(source)
         self._numbers[canonical_url(url)] = source.number

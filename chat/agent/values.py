@@ -121,6 +121,8 @@ class Source:
     provider: str
     published_at: datetime | None = None
     passages: tuple[Span, ...] = ()
+    recalled: bool = False
+    """Whether the conversation alone brought it back: its snapshot is what was recalled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +143,63 @@ class SearchOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierLines:
+    """Lines of one earlier message, in order; `on` is its day, if known."""
+
+    who: Role
+    on: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierSource:
+    """What is recalled of a page or document that an earlier turn read."""
+
+    title: str
+    url: str
+    provider: str
+    read_at: datetime
+    published_at: datetime | None = None
+    passages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """The older lines that a question needs: what was said, what was counted (searches made, pages
+    read), and evidence, which this turn may cite under numbers of its own."""
+
+    said: Sequence[EarlierLines] = ()
+    counts: Sequence[str] = ()
+    sources: Sequence[EarlierSource] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.said or self.counts or self.sources)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryText:
+    """What stands for a span of the conversation that has left the window."""
+
+    on: str
+    n_messages: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """The part of the conversation that the model sees, oldest first.
 
-    `n_visible` of `n_total` messages are in `messages`; `note` states any cut, or is empty.
+    `n_visible` of `n_total` messages are whole in `messages`; `note` states any cut, or is empty.
+    `summaries` stand for what is older; `earlier` is chosen anew for every question. `n_tokens` is
+    what all of it costs.
     """
 
+    summaries: Sequence[SummaryText] = ()
     messages: Sequence[Message] = ()
+    earlier: Earlier = field(default_factory=Earlier)
     n_visible: int = 0
     n_total: int = 0
+    n_tokens: int = 0
     note: str = ""
     receipt: Mapping[str, Any] = field(default_factory=dict)
 

@@ -1,45 +1,55 @@
-"""Which messages the model sees: the newest, whole, within a count and a token budget."""
+"""Which messages the model sees whole: the newest, and from where on they count as the newest.
+
+The window begins where it began the turn before, so that the prompt only grows at its end and a
+server's prompt cache holds; once it has grown past its share of the budget, only the newest few
+messages stay.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from chat.agent.values import History, Message
 
 UNANSWERED = "[The question above got no answer.]"
 
 
-def newest(
-    messages: Sequence[Message],
-    *,
-    n_total: int,
-    max_messages: int,
-    budget_tokens: int,
-    count_tokens: Callable[[str], int],
-) -> History:
-    """The newest of `messages`, oldest first, stating what is left out.
+def window_start(costs: Sequence[int], start: int, *, limit_tokens: int, newest: int) -> int:
+    """The index of the first message that is sent whole.
 
-    `messages` are clean and non-empty; `n_total` counts the whole conversation. No message is cut
-    in the middle: the first that does not fit ends the window. The notes count as well.
+    `costs` are the tokens of all messages, oldest first; `start` is where the window began before.
+    It stays there as long as the messages from there on cost no more than `limit_tokens`; then it
+    moves so that at most the `newest` stay, fewer where they do not fit. No message is cut.
     """
-    kept: list[Message] = []
-    left = budget_tokens - count_tokens(_omitted(n_total))
-    for message in reversed(messages[-max_messages:] if max_messages else ()):
-        cost = count_tokens(message.text) + count_tokens(UNANSWERED)
-        if cost > left:
-            break
-        left -= cost
-        kept.insert(0, message)
-    n_omitted = n_total - len(kept)
+    if sum(costs[start:]) <= limit_tokens:
+        return start
+    start = max(start, len(costs) - newest)
+    left = limit_tokens - sum(costs[start:])
+    while left < 0:
+        left += costs[start]
+        start += 1
+    return start
+
+
+def message_cost(message: Message, count_tokens: Callable[[str], int]) -> int:
+    """Tokens of a message in the window, with a note that it may need."""
+    return count_tokens(message.text) + count_tokens(UNANSWERED)
+
+
+def note_cost(n_total: int, count_tokens: Callable[[str], int]) -> int:
+    return count_tokens(f"[{_omitted(n_total)}]")
+
+
+def window(messages: Sequence[Message], *, n_total: int) -> History:
+    """The newest `messages`, oldest first and not empty, of `n_total`; what is left out is said."""
+    n_omitted = n_total - len(messages)
     note = _omitted(n_omitted) if n_omitted else ""
-    opening = [Message(role="system", text=f"[{note}]")] if note and kept else []
+    opening = [Message(role="system", text=f"[{note}]")] if note and messages else []
     return History(
-        messages=tuple(opening + _explained(kept)),
-        n_visible=len(kept),
+        messages=tuple(opening + _explained(messages)),
+        n_visible=len(messages),
         n_total=n_total,
         note=note,
-        receipt={"visible": len(kept), "total": n_total, "budget_tokens": budget_tokens},
     )
 
 
@@ -54,7 +64,7 @@ def _explained(messages: Sequence[Message]) -> list[Message]:
     for message in messages:
         if told and told[-1].role == message.role == "user":
             told.append(Message(role="system", text=UNANSWERED))
-        told.append(replace(message))
+        told.append(message)
     if told and told[-1].role == "user":
         told.append(Message(role="system", text=UNANSWERED))
     return told

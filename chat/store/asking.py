@@ -15,7 +15,7 @@ from chat.library_models import LibraryFolder
 from chat.models import Conversation, Message, Run, User
 from chat.statuses import RunStatus
 from chat.store.sweeping import sweep_conversation
-from memory.service import clean_text
+from memory.service import clean_text, remember_later
 
 PROCESS = f"{socket.gethostname()}:{os.getpid()}"
 BUSY = "An answer is still being written in this conversation. Stop it first."
@@ -93,6 +93,7 @@ def _begin(owner: User, ask: Ask) -> Run:
             model_text=text,
             created_at=now,
         )
+        remember_later(question.pk)
     answer = Message.objects.create(
         conversation=conversation,
         parent=question,

@@ -16,7 +16,7 @@ from chat.models import Citation, Conversation, Message, Run
 from chat.rendering import strip_markers
 from chat.statuses import RunStatus
 from chat.store.events import RunLost, append_events
-from memory.service import clean_text
+from memory.service import clean_text, remember_later
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,7 @@ def end_run(
         run = Run.objects.select_related("answer").get(pk=run_id)
         _close(run, ending)
         cite(run, ending.citations)
+        remember_later(run.answer_id)
     return told
 
 

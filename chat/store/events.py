@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
+from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from chat.agent import values
@@ -19,28 +20,75 @@ class RunLost(Exception):
     """The run is no longer this process's: it was ended by someone else."""
 
 
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Events that a run adds after `last_seq`."""
+
+    run_id: int
+    last_seq: int
+    events: Sequence[AgentEvent]
+
+    def rows(self) -> list[RunEvent]:
+        return [
+            RunEvent(run_id=self.run_id, seq=seq, type=event.type, data=event_data(event))
+            for seq, event in enumerate(self.events, start=self.last_seq + 1)
+        ]
+
+
 def append_events(run_id: int, last_seq: int, events: Sequence[AgentEvent]) -> list[dict[str, Any]]:
     """Stores the events after `last_seq`; returns them as every reader gets them.
 
     Raises RunLost when the run was ended by someone else or its events are not where we left them.
     """
-    rows = [
-        RunEvent(run_id=run_id, seq=last_seq + index, type=event.type, data=event_data(event))
-        for index, event in enumerate(events, start=1)
-    ]
+    return _store([Append(run_id, last_seq, events)])[0]
+
+
+def append_all(appends: Sequence[Append]) -> list[list[dict[str, Any]] | Exception]:
+    """What `append_events` does for one, for several runs in one transaction.
+
+    Returns for each what it returns or raises: what is wrong with one run is not the others'
+    fault. Raises only when the database is away.
+    """
+    try:
+        return [*_store(appends)]
+    except (RunLost, DataError, IntegrityError):
+        return [_outcome(one) for one in appends]
+
+
+def _outcome(append: Append) -> list[dict[str, Any]] | Exception:
+    try:
+        return _store([append])[0]
+    except (RunLost, DataError, IntegrityError) as error:
+        return error
+
+
+def _store(appends: Sequence[Append]) -> list[list[dict[str, Any]]]:
+    """All or nothing. Raises RunLost when one of the runs is lost."""
+    rows = [one.rows() for one in appends]
     with transaction.atomic():
-        _advance(run_id, last_seq, len(rows))
-        keep_sources(run_id, [one.source for one in events if isinstance(one, SourceFound)])
-        RunEvent.objects.bulk_create(rows)
-    return [as_event(row) for row in rows]
+        _advance(appends)
+        for one in appends:
+            found = [event.source for event in one.events if isinstance(event, SourceFound)]
+            keep_sources(one.run_id, found)
+        RunEvent.objects.bulk_create([row for of_run in rows for row in of_run])
+    return [[as_event(row) for row in of_run] for of_run in rows]
 
 
-def _advance(run_id: int, last_seq: int, count: int) -> None:
-    moved = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING, last_seq=last_seq).update(
-        last_seq=last_seq + count, heartbeat_at=timezone.now()
-    )
-    if moved != 1:
-        raise RunLost
+def _advance(appends: Sequence[Append]) -> None:
+    """In SQL, as the ORM has no word for many updates with a condition each."""
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    moves = [
+        (one.last_seq + len(one.events), now, one.run_id, RunStatus.RUNNING.value, one.last_seq)
+        for one in appends
+    ]
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"UPDATE {Run._meta.db_table} SET last_seq = %s, heartbeat_at = %s"
+            " WHERE id = %s AND status = %s AND last_seq = %s",
+            moves,
+        )
+        if cursor.rowcount != len(moves):
+            raise RunLost
 
 
 def as_event(row: RunEvent) -> dict[str, Any]:
@@ -89,6 +137,7 @@ def _keep_source(run_id: int, source: values.Source) -> None:
             "snapshot_hash": hashlib.sha256(source.text.encode()).hexdigest(),
             "read_at": source.read_at,
             "published_at": source.published_at,
+            "recalled": source.recalled,
         },
     )
     known = set(row.passages.values_list("start", "end"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from memory.engine.embedders import default_embedder
@@ -33,7 +33,17 @@ def pack(
     now: datetime | None = None,
     policy: Policy = "fill",
     keep_newest: int = 0,
+    shown: Collection[str | int] = (),
+    first_source: int | None = None,
 ) -> Packed:
     """`History(messages).pack(question, …)` for a history that is packed once."""
     history = History(messages, embedder=embedder, count_tokens=count_tokens)
-    return history.pack(question, budget_tokens, now=now, policy=policy, keep_newest=keep_newest)
+    return history.pack(
+        question,
+        budget_tokens,
+        now=now,
+        policy=policy,
+        keep_newest=keep_newest,
+        shown=shown,
+        first_source=first_source,
+    )

@@ -15,6 +15,13 @@ class Column:
         self._rows: NDArray[Any] = np.zeros((64, width) if width else 64, dtype)
         self.size = 0
 
+    @classmethod
+    def of(cls, values: NDArray[Any]) -> Column:
+        """A column that holds these rows."""
+        column = cls(values.dtype.type)
+        column._rows, column.size = values, len(values)
+        return column
+
     def extend(self, rows: Any, count: int) -> None:
         """Append `count` rows: an array or sequence of them, or one value for all."""
         needed = self.size + count
@@ -30,3 +37,7 @@ class Column:
     @property
     def values(self) -> NDArray[Any]:
         return self._rows[: self.size]
+
+    def at(self, row: int) -> Any:
+        """One value as Python's own number: far cheaper than by way of `values`."""
+        return self._rows.item(row)

@@ -10,6 +10,7 @@ French, Italian and Portuguese; other languages are left as they are.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal
@@ -61,7 +62,7 @@ def find_dates(text: str, at: datetime | None) -> list[Dated]:
     return found
 
 
-def annotate(text: str, dates: list[Dated]) -> str:
+def annotate(text: str, dates: Sequence[Dated]) -> str:
     """The text with every date behind its phrase, in square brackets."""
     parts = []
     position = 0

@@ -8,6 +8,7 @@ understood is not touched, and a line that says more than the statement stays op
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -46,9 +47,10 @@ class Fact:
 class Facts:
     """Facts in the order in which they were told."""
 
-    def __init__(self) -> None:
-        self._facts: list[Fact] = []
-        self._current: dict[tuple[str, str], int] = {}
+    def __init__(self, known: Iterable[Fact] = ()) -> None:
+        """`known` are facts that hold, told before."""
+        self._facts = list(known)
+        self._current = {(f.subject, f.attribute): at for at, f in enumerate(self._facts)}
 
     def note(self, subject: str, text: str, row: int, at: datetime | None) -> int | None:
         """Take in a line of talk. Returns the row of the statement that it closes, if any."""

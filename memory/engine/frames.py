@@ -11,11 +11,12 @@ GONE = " (no longer so)"
 NOTE = "(Earlier messages are not shown.)"
 
 
-def heading(message: Message) -> str:
-    """Who speaks, or what was called on what."""
+def heading(message: Message, source: int | None = None) -> str:
+    """Who speaks, or what was called on what; with the number of the source where it has one."""
     if message.role == "tool":
         parts = [message.tool or "tool", *([message.target] if message.target else [])]
-        return f"{' '.join(' '.join(parts).split())}{'' if message.ok else ' (failed)'}:"
+        called = f"{' '.join(' '.join(parts).split())}{'' if message.ok else ' (failed)'}"
+        return f"source {source}, {called}:" if source is not None else f"{called}:"
     return f"{message.speaker or message.role}:"
 
 

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from array import array
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import numpy as np
 
-from memory.engine.calls import Call, read_call, record
+from memory.engine.analysis import Analysed, analyse, show_written
+from memory.engine.calls import Call
 from memory.engine.columns import Column
-from memory.engine.dates import Dated, annotate, find_dates
+from memory.engine.dates import Dated
 from memory.engine.errors import EmbedderFailed
 from memory.engine.facts import Facts
-from memory.engine.frames import GONE, heading_words, show_line
+from memory.engine.fetching import AtHand
+from memory.engine.frames import GONE
 from memory.engine.index import LineIndex
 from memory.engine.layout import Layout
 from memory.engine.ledger import Ledger
-from memory.engine.lines import Line, split_lines
-from memory.engine.markup import code_spans
+from memory.engine.lines import Line
 from memory.engine.plan import Plan
 from memory.engine.ports import Embedder
-from memory.engine.sanitizer import sanitize
 from memory.engine.terms import terms_of
 from memory.engine.tokens import CountTokens, estimate_tokens
 from memory.engine.values import Message, Packed, Policy
@@ -50,11 +50,8 @@ class Entry:
         span = self.lines[number].span
         return self.text[span.start : span.end]
 
-    def is_code(self, number: int) -> bool:
-        return code_spans(self.text).end_around(self.lines[number].span.start) >= 0
 
-
-class History:
+class History(AtHand):
     """Messages in order, indexed as they come. `pack` chooses what of them a model should see."""
 
     def __init__(
@@ -74,7 +71,7 @@ class History:
 
     def _clear(self) -> None:
         self.index = LineIndex()
-        self.layout = Layout()
+        self.layout = Layout(self.plan)
         self.entries: list[Entry] = []
         self.ledger = Ledger()
         self.facts = Facts()
@@ -82,14 +79,15 @@ class History:
         self.vectors = Vectors(self.embedder.dimensions) if self.embedder else None
         self.notices: list[str] = []
         self.n_unencoded = 0
-        self._last_said = ""
         self._texts: dict[int, str] = {}
         self._dates: dict[int, list[Dated]] = {}
         self._costs: dict[int, int] = {}
         self._past_costs: dict[int, int] = {}
         self._shown: dict[int, str] = {}
-        self._times: Counter[str] = Counter()
-        self._n_chars = self._counted_chars = self._counted_tokens = 0
+        self._numbers_of_texts: dict[str, int] = {}
+        self._same = array("i")
+        self._times = array("i")
+        self.n_bytes = 0
         self._numbers: dict[str | int, int] = {}
         self._speakers: dict[str, int] = {}
         self._versions = Versions()
@@ -106,62 +104,52 @@ class History:
         """Take in a message. Raises ValueError for an id that is there already."""
         if message.id in self._numbers:
             raise ValueError(f"message {message.id!r} is there already")
-        call = read_call(message)
-        text = record(message, call, sanitize(message.text).text)
-        entry = Entry(message, text, tuple(split_lines(text)), self.layout.n_rows + 1, call)
+        analysed = analyse(message, with_dates=self.plan.dates)
+        first_row = self.layout.n_rows + 1
+        entry = Entry(message, analysed.text, analysed.lines, first_row, analysed.call)
         self._numbers[message.id] = len(self.entries)
-        joins = self._joins(message)
+        joins = joins_talk(self.entries[-1].message if self.entries else None, message)
         self.entries.append(entry)
-        self._index_lines(entry, joins)
-        if call:
-            self._note_call(entry, call)
+        self._index_lines(analysed, first_row, joins)
+        if entry.call:
+            self._note_call(entry, entry.call)
         elif message.role == "user" and self.plan.supersede:
             self._note_facts(entry)
         self._encode(entry, joins)
 
-    def _joins(self, message: Message) -> bool:
-        """Whether a message goes on with the talk before it. Tool output stands by itself."""
-        last = self.entries[-1].message if self.entries else None
-        if last is None or "tool" in (message.role, last.role):
-            return False
-        return not (message.at and last.at and message.at - last.at > _PAUSE)
-
-    def _index_lines(self, entry: Entry, joins: bool) -> None:
-        heading = terms_of(heading_words(entry.message))
-        self.index.add(heading)
-        lengths = []
-        for number, line in enumerate(entry.lines):
-            terms = terms_of(entry.line_text(number))
-            terms += self._date_line(entry, number)
+    def _index_lines(self, analysed: Analysed, first_row: int, joins: bool) -> None:
+        message = analysed.message
+        self.index.add(analysed.heading)
+        self._same.append(-1)
+        for number, terms in enumerate(analysed.terms):
             self.index.add(terms)
-            lengths.append(len(terms))
-            self._times[entry.text[line.body : line.span.end]] += 1
-            self._n_chars += line.span.end - line.span.start
+            same = self._text_number(analysed.bare(number))
+            self._same.append(same)
+            self._times[same] += 1
+        self._dates |= {first_row + number: dates for number, dates in analysed.dates.items()}
+        self.n_bytes += n_bytes_of(analysed.text)
         self.layout.add(
             len(self.entries) - 1,
-            heading_length=len(heading),
-            lengths=lengths,
-            n_inside=[line.n_inside for line in entry.lines],
-            speaker=self._speaker(entry.message),
-            is_talk=entry.message.role != "tool",
-            by_user=entry.message.role == "user",
+            heading_length=len(analysed.heading),
+            lengths=[len(terms) for terms in analysed.terms],
+            n_inside=[line.n_inside for line in analysed.lines],
+            speaker=self._speaker(message),
+            is_talk=message.role != "tool",
+            by_user=message.role == "user",
             joins_group=joins,
         )
-        self.closed_by.extend(-1, len(lengths) + 1)
+        self.closed_by.extend(-1, len(analysed.lines) + 1)
+
+    def _text_number(self, text: str) -> int:
+        """The number of a text without numbers and indentation: equal for equal lines."""
+        number = self._numbers_of_texts.setdefault(text, len(self._times))
+        if number == len(self._times):
+            self._times.append(0)
+        return number
 
     def _speaker(self, message: Message) -> int:
         name = message.speaker or ""
         return self._speakers.setdefault(name, len(self._speakers)) if name else -1
-
-    def _date_line(self, entry: Entry, number: int) -> list[str]:
-        """Note the dates that a line of talk speaks of; the terms they can be found by."""
-        if entry.message.role == "tool" or entry.message.at is None or not self.plan.dates:
-            return []
-        dates = find_dates(entry.line_text(number), entry.message.at)
-        if not dates or entry.is_code(number):
-            return []
-        self._dates[entry.first_row + number] = dates
-        return terms_of(" ".join(str(dated.when) for dated in dates))
 
     def _encode(self, entry: Entry, joins: bool) -> None:
         """Encode a message's lines. A failure is noted and leaves them to be found by words."""
@@ -182,31 +170,8 @@ class History:
             self.vectors.add(entry.first_row + number, embedding, with_tokens=talk)
 
     def _to_encode(self, entry: Entry, joins: bool) -> tuple[list[str], list[str]]:
-        """The lines as they are encoded, and before each line of talk what was said before it."""
-        texts = [entry.line_text(number).strip() for number in range(len(entry.lines))]
-        if entry.message.role == "tool" or not texts:
-            return [readable(text) for text in texts], self._enclosing(entry, texts)
-        speaker = entry.message.speaker
-        said = [f"{speaker}: {text}" if speaker else text for text in texts]
-        contexts = ["", *(text[-_CONTEXT_CHARS:] for text in said[:-1])]
-        if joins:
-            contexts[0] = self._last_said
-        self._last_said = said[-1][-_CONTEXT_CHARS:]
-        return said, contexts
-
-    def _enclosing(self, entry: Entry, texts: Sequence[str]) -> list[str]:
-        """For each line of output the name of what was read and the two lines that enclose it."""
-        name = re.split(r"[/\\]", entry.message.target or "")[-1].split(".")[0]
-        contexts = []
-        open_lines: list[tuple[int, int]] = []
-        for number, line in enumerate(entry.lines):
-            while open_lines and open_lines[-1][1] < number:
-                open_lines.pop()
-            above = [readable(texts[at])[:_ENCLOSING_CHARS] for at, _ in open_lines[-2:]]
-            contexts.append(" ".join([name, *above])[: 2 * _ENCLOSING_CHARS])
-            if line.n_inside:
-                open_lines.append((number, number + line.n_inside))
-        return contexts
+        before = self.entries[-2] if joins else None
+        return to_encode(entry, before)
 
     def _note_facts(self, entry: Entry) -> None:
         subject = entry.message.speaker or entry.message.role
@@ -219,10 +184,7 @@ class History:
     def _note_call(self, entry: Entry, call: Call) -> None:
         self.ledger.note(call, ok=entry.message.ok)
         number = len(self.entries) - 1
-        rows = [
-            Row(entry.first_row + at, _bare_rows(entry.text[line.body : line.span.end]))
-            for at, line in enumerate(entry.lines)
-        ]
+        rows = rows_of(entry)
         if call.kind == "change" and call.old is not None:
             for row in rows:
                 if row.text.startswith("- "):
@@ -255,11 +217,11 @@ class History:
     def named_speakers(self, terms: Sequence[str]) -> list[int]:
         """The speakers whose names are among the terms of a question."""
         asked = set(terms)
-        return [number for name, number in self._speakers.items() if asked & set(terms_of(name))]
+        return [n for name, n in self._speakers.items() if not asked.isdisjoint(terms_of(name))]
 
     def entry_of(self, row: int) -> tuple[Entry, int]:
         """The message of a row, and the number of the line in it."""
-        entry = self.entries[int(self.layout.message.values[row])]
+        entry = self.entries[self.layout.message.at(row)]
         return entry, row - entry.first_row
 
     def shown(self, row: int, *, past: bool = False) -> str:
@@ -277,30 +239,35 @@ class History:
         renewed = self._texts.get(row)
         if renewed is not None and not past:
             return renewed
-        if row in self._dates:
-            return annotate(entry.line_text(number), self._dates[row]).strip()
-        shown = show_line(entry.line_text(number), line.body - line.span.start)
+        dates = self._dates.get(row, ())
+        shown = show_written(entry.line_text(number), line.body - line.span.start, dates)
+        if dates:
+            return shown
         told = shown.startswith("- ")
-        gone = past and not told and (renewed is not None or self.closed_by.values[row] >= 0)
+        gone = past and not told and (renewed is not None or self.is_closed(row))
         return f"{shown}{GONE}" if gone else shown
 
-    def bare(self, row: int, *, past: bool = False) -> str:
-        """What makes a line the same as another: its text without numbers and indentation."""
+    def same(self, row: int, *, past: bool = False) -> int:
+        """A number that lines share whose texts are equal but for numbers and indentation."""
         if not past and row in self._texts:
-            return self._texts[row]
-        entry, number = self.entry_of(row)
-        line = entry.lines[number]
-        return entry.text[line.body : line.span.end]
+            return self._text_number(self._texts[row])
+        return self._same[row]
 
     def times(self, row: int) -> int:
         """How often the line's text was added."""
-        return self._times[self.bare(row, past=True)]
+        return self._times[self._same[row]]
 
     def matched(self, row: int, terms: Mapping[str, float]) -> list[str]:
         """The terms of a question that a line holds, the rarest first."""
-        return sorted(
-            terms.keys() & set(self.index.terms_of(row)), key=lambda t: (self.index.df(t), t)
-        )
+        held = terms.keys() & self.index.terms_of(row)
+        return sorted(held, key=lambda t: (self.index.df(t), t)) if len(held) > 1 else [*held]
+
+    def numbers_of(self, message_ids: Iterable[str | int]) -> set[int]:
+        """The places of messages by their ids; an id that is not there has none."""
+        return {self._numbers[name] for name in message_ids if name in self._numbers}
+
+    def n_lines_of(self, number: int) -> int:
+        return len(self.entries[number].lines)
 
     def last_talk(self) -> list[str]:
         """The last question and what was answered to it, in order."""
@@ -313,20 +280,20 @@ class History:
         return said[::-1]
 
     def pressure(self, budget_tokens: int) -> float:
-        """The share of the history that does not fit, by what its characters cost so far."""
-        per_char = self._counted_tokens / self._counted_chars if self._counted_chars else 0.25
-        return max(0.0, 1.0 - budget_tokens / max(1.0, per_char * self._n_chars))
+        """The share of the history that does not fit, at four bytes of its text a token."""
+        return max(0.0, 1.0 - 4 * budget_tokens / max(1, self.n_bytes))
 
     def cost(self, row: int, *, past: bool = False) -> int:
         """Tokens of a line with its line break, counted once."""
         costs = self._past_costs if past else self._costs
         known = costs.get(row)
         if known is None:
-            shown = self.shown(row, past=past)
-            known = costs[row] = self.count_tokens(shown + "\n")
-            self._counted_tokens += known
-            self._counted_chars += len(shown)
+            known = costs[row] = self.count_tokens(self.shown(row, past=past) + "\n")
         return known
+
+    def is_closed(self, row: int) -> bool:
+        """Whether a later message says otherwise."""
+        return bool(self.closed_by.at(row) >= 0)
 
     def is_renewed(self, row: int) -> bool:
         """Whether a change brought the line up to date."""
@@ -340,22 +307,91 @@ class History:
         now: datetime | None = None,
         policy: Policy = "fill",
         keep_newest: int = 0,
+        shown: Collection[str | int] = (),
+        first_source: int | None = None,
     ) -> Packed:
         """Choose what a model should see for a question.
 
         Never more than `budget_tokens`, everything printed counted; the question is not part of it.
         `fill` uses the budget; `lean` stops when nothing relevant is left. `keep_newest` asks for
         that many of the newest messages whole, as far as they fit. `now`, aware, gives "yesterday"
-        in a question its date. The same history, question and
-        budget give the same bytes.
+        in a question its date. `shown` are ids of messages that the model sees anyway: none of
+        their lines is packed. `first_source` numbers what tools read from there on, in the order
+        of print, one number a target (`Packed.sources`). The same history, question and budget
+        give the same bytes.
         """
         from memory.engine.packer import Packer  # it reads histories: the one circle
 
-        return Packer(
-            self, question, budget_tokens, now=now, policy=policy, keep_newest=keep_newest
-        ).pack()
+        packer = Packer(
+            self,
+            question,
+            budget_tokens,
+            now=now,
+            policy=policy,
+            keep_newest=keep_newest,
+            shown=shown,
+            first_source=first_source,
+        )
+        return packer.pack()
+
+
+def joins_talk(last: Message | None, message: Message) -> bool:
+    """Whether a message goes on with the talk before it. Tool output stands by itself."""
+    if last is None or "tool" in (message.role, last.role):
+        return False
+    return not (message.at and last.at and message.at - last.at > _PAUSE)
+
+
+def n_bytes_of(text: str) -> int:
+    return len(text.encode(errors="surrogatepass"))
+
+
+def rows_of(entry: Entry) -> list[Row]:
+    """The lines of a tool's output as versions compare them."""
+    return [
+        Row(entry.first_row + at, _bare_rows(entry.text[line.body : line.span.end]))
+        for at, line in enumerate(entry.lines)
+    ]
 
 
 def _bare_rows(text: str) -> str:
-    """A line without the white space and the numbers round its rows: what versions compare."""
-    return "\n".join(show_line(row, 0).strip() for row in text.splitlines())
+    """A line without the white space round its rows: what versions compare."""
+    return "\n".join(row.strip() for row in text.splitlines())
+
+
+# --- What is encoded -----------------------------------------------------------------------------
+
+
+def to_encode(entry: Entry, before: Entry | None) -> tuple[list[str], list[str]]:
+    """The lines as they are encoded, and before each line of talk what was said before it:
+    for the first line the end of the message `before`, where the talk goes on from there."""
+    texts = _stripped(entry)
+    if entry.message.role == "tool" or not texts:
+        return [readable(text) for text in texts], _enclosing(entry, texts)
+    said = _as_said(entry)
+    last = _as_said(before)[-1:] if before else []
+    return said, [text[-_CONTEXT_CHARS:] for text in [*(last or [""]), *said[:-1]]]
+
+
+def _stripped(entry: Entry) -> list[str]:
+    return [entry.line_text(number).strip() for number in range(len(entry.lines))]
+
+
+def _as_said(entry: Entry) -> list[str]:
+    speaker = entry.message.speaker
+    return [f"{speaker}: {text}" if speaker else text for text in _stripped(entry)]
+
+
+def _enclosing(entry: Entry, texts: Sequence[str]) -> list[str]:
+    """For each line of output the name of what was read and the two lines that enclose it."""
+    name = re.split(r"[/\\]", entry.message.target or "")[-1].split(".")[0]
+    contexts = []
+    open_lines: list[tuple[int, int]] = []
+    for number, line in enumerate(entry.lines):
+        while open_lines and open_lines[-1][1] < number:
+            open_lines.pop()
+        above = [readable(texts[at])[:_ENCLOSING_CHARS] for at, _ in open_lines[-2:]]
+        contexts.append(" ".join([name, *above])[: 2 * _ENCLOSING_CHARS])
+        if line.n_inside:
+            open_lines.append((number, number + line.n_inside))
+    return contexts

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import json
 from array import array
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,23 +26,23 @@ K1 = 1.2
 B = 0.75
 
 
-@dataclass(slots=True)
-class Postings:
-    """The documents that hold a term, rising, and how often each does."""
+_SHIFT = 32
+"""A posting is one number, `document << 32 | times`, so that adding one is a single append."""
 
-    docs: array[int]
-    tfs: array[int]
 
-    def arrays(self) -> tuple[Numbers, Numbers]:
-        """Copies: a view would forbid the array to grow."""
-        return np.array(self.docs, dtype=np.int32), np.array(self.tfs, dtype=np.int32)
+class _Postings(dict[str, "array[int]"]):
+    """Postings by term, documents rising. A term never seen gets none by being looked up."""
+
+    def __missing__(self, term: str) -> array[int]:
+        self[term] = found = array("q")
+        return found
 
 
 class LineIndex:
     """Postings, lengths and running totals. Documents are numbered from 0 as they come."""
 
     def __init__(self) -> None:
-        self._postings: dict[str, Postings] = {}
+        self._postings = _Postings()
         self._lengths = array("i")
         self._terms: list[tuple[str, ...] | None] = []
         self.n_docs = 0
@@ -51,15 +51,14 @@ class LineIndex:
     def add(self, terms: Iterable[str]) -> int:
         """Take in a line by its terms, repetition counted, and return its number."""
         doc = len(self._lengths)
-        counted = Counter(terms)
+        counted: dict[str, int] = {}
         length = 0
+        for term in terms:
+            counted[term] = counted.get(term, 0) + 1
+            length += 1
+        postings, posting = self._postings, doc << _SHIFT
         for term, tf in counted.items():
-            length += tf
-            postings = self._postings.get(term)
-            if postings is None:
-                postings = self._postings[term] = Postings(array("i"), array("i"))
-            postings.docs.append(doc)
-            postings.tfs.append(tf)
+            postings[term].append(posting + tf)
         self._lengths.append(length)
         self._terms.append(tuple(counted))
         self.n_docs += 1
@@ -73,9 +72,8 @@ class LineIndex:
             raise KeyError(doc)
         for term in terms:
             postings = self._postings[term]
-            at = postings.docs.index(doc)
-            del postings.docs[at], postings.tfs[at]
-            if not postings.docs:
+            del postings[bisect_left(postings, doc << _SHIFT)]
+            if not postings:
                 del self._postings[term]
         self.n_docs -= 1
         self.n_terms -= self._lengths[doc]
@@ -101,7 +99,7 @@ class LineIndex:
 
     def df(self, term: str) -> int:
         postings = self._postings.get(term)
-        return len(postings.docs) if postings else 0
+        return len(postings) if postings else 0
 
     def idf(self, term: str) -> float:
         return idf(self.n_docs, self.df(term))
@@ -111,7 +109,8 @@ class LineIndex:
         postings = self._postings.get(term)
         if postings is None:
             return np.empty(0, np.int32), np.empty(0, np.int32)
-        return postings.arrays()
+        held = np.array(postings, np.int64)
+        return (held >> _SHIFT).astype(np.int32), held.astype(np.int32)
 
     def norms(self) -> NDArray[np.float64]:
         """For every document `k1 * (1 - b + b * dl / avgdl)`."""
@@ -154,8 +153,7 @@ class LineIndex:
                 "lengths": self._lengths.tolist(),
                 "gone": [doc for doc, terms in enumerate(self._terms) if terms is None],
                 "postings": {
-                    term: [postings.docs.tolist(), postings.tfs.tolist()]
-                    for term, postings in self._postings.items()
+                    term: [column.tolist() for column in self.tf(term)] for term in self._postings
                 },
             },
             separators=(",", ":"),
@@ -168,7 +166,8 @@ class LineIndex:
         index._lengths = array("i", stored["lengths"])
         terms: list[list[str]] = [[] for _ in index._lengths]
         for term, (docs, tfs) in stored["postings"].items():
-            index._postings[term] = Postings(array("i", docs), array("i", tfs))
+            held = (doc << _SHIFT | tf for doc, tf in zip(docs, tfs, strict=True))
+            index._postings[term] = array("q", held)
             for doc in docs:
                 terms[doc].append(term)
         gone = set(stored["gone"])

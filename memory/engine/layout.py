@@ -2,45 +2,92 @@
 
 Every message brings one row that is never shown, its heading (speaker, date, tool, target), and
 one row a line after it. Row numbers are the document numbers of the index. A position counts the
-shown rows only, so that neighbours are neighbours though a heading lies between. All is kept in
-columns that grow, so that the ranking treats all lines at once and nothing is gathered anew.
+shown rows only. A slot is a place where lines are weighed: neighbours have neighbouring slots, and
+between lines that are no neighbours so many slots are empty that no weight reaches across. All is
+kept in columns that grow, so that the ranking treats all lines at once and nothing is gathered
+anew: what a line's surroundings weigh is summed up when they are written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from memory.engine.columns import Column
-from memory.engine.index import Floats
+from memory.engine.index import Floats, Numbers
+from memory.engine.plan import Plan
+
+Exact: TypeAlias = NDArray[np.float64]
 
 FARTHEST = 4
 """The greatest distance at which lines are neighbours."""
 
 
-class Layout:
-    """Columns by row: `message`, `is_line`, `inside_end` (the row after the last that it encloses).
-    Columns by position: `rows`, `speaker`, `is_talk`, `by_user`, and the numbers of terms in the
-    line (`length`), in its message's heading, and in the lines that enclose it."""
+@dataclass(slots=True)
+class LengthSums:
+    """Running totals of the lengths of all lines and of what surrounds them. Whole numbers: they
+    come out the same in whatever pieces they were added. `tail`: the last lengths of the group."""
 
-    def __init__(self) -> None:
+    own: int = 0
+    heading: int = 0
+    enclosing: int = 0
+    before: list[int] = field(default_factory=lambda: [0] * FARTHEST)
+    after: list[int] = field(default_factory=lambda: [0] * FARTHEST)
+    tail: list[int] = field(default_factory=list)
+
+    def add(
+        self, lengths: Sequence[int], heading: int, enclosing: Sequence[int], *, joins: bool
+    ) -> None:
+        tail = self.tail if joins else []
+        held = [*tail, *lengths]
+        for distance in range(1, FARTHEST + 1):
+            first = max(len(tail), distance)
+            later = held[first:]
+            self.after[distance - 1] += sum(later)
+            self.before[distance - 1] += sum(held[first - distance :][: len(later)])
+        self.own += sum(lengths)
+        self.heading += heading * len(lengths)
+        self.enclosing += sum(enclosing)
+        self.tail = held[-FARTHEST:]
+
+    def average(self, plan: Plan, n_lines: int) -> float:
+        """The mean length of a line with its surroundings, by the weights of the plan."""
+        total = self.own + plan.enclosing * self.enclosing + plan.heading * self.heading
+        total += sum(w * length for w, length in zip(plan.before, self.before, strict=False))
+        total += sum(w * length for w, length in zip(plan.after, self.after, strict=False))
+        return total / max(n_lines, 1)
+
+
+class Layout:
+    """Columns by row: `message`, `is_line`, `slot` (of a heading that of its message's first line)
+    and `end_slot` (the slot after the last line that it encloses). Columns by position: `rows`,
+    `slots`, `speaker`, `is_talk`, `by_user`. Columns by slot: `is_shown`, `length` (the terms of
+    the line) and `around_length` (the terms of its surroundings by the plan's weights)."""
+
+    def __init__(self, plan: Plan | None = None) -> None:
+        self.plan = plan or Plan()
+        if max(len(self.plan.before), len(self.plan.after)) > FARTHEST:
+            raise ValueError(f"lines further apart than {FARTHEST} are no neighbours")
+        self.kernel = _kernel(self.plan)
+        self.exact_kernel: Exact = self.kernel.astype(np.float64)
         self.message = Column(np.int32)
         self.is_line = Column(np.bool_)
-        self.inside_end = Column(np.int32)
+        self.slot = Column(np.int32)
+        self.end_slot = Column(np.int32)
         self.rows = Column(np.int64)
+        self.slots = Column(np.int64)
         self.speaker = Column(np.int32)
         self.is_talk = Column(np.bool_)
         self.by_user = Column(np.bool_)
+        self.is_shown = Column(np.bool_)
         self.length = Column(np.float32)
-        self.heading_length = Column(np.float32)
-        self.enclosing_length = Column(np.float32)
+        self.around_length = Column(np.float64)
         self.has_output = False
-        self._group = Column(np.int32)
-        self._n_groups = 0
-        # 1 where the line so far back is a neighbour, by distance.
-        self._back = [Column(np.float32) for _ in range(FARTHEST)]
+        self.sums = LengthSums()
 
     @property
     def n_rows(self) -> int:
@@ -49,6 +96,15 @@ class Layout:
     @property
     def n_lines(self) -> int:
         return self.rows.size
+
+    @property
+    def n_slots(self) -> int:
+        return self.is_shown.size
+
+    @property
+    def mean_length(self) -> float:
+        """The mean of `around_length` over all lines, kept as they come; 1 where there is none."""
+        return self.sums.average(self.plan, self.n_lines) or 1.0
 
     def add(
         self,
@@ -64,88 +120,92 @@ class Layout:
     ) -> None:
         """Rows of one message. `joins_group`: its lines are neighbours of those before it."""
         first, n = self.n_rows, len(lengths)
-        if not joins_group:
-            self._n_groups += 1
+        if not joins_group or not first:
+            self._leave_gap()
+        slot = self.n_slots
         self.message.extend(message, n + 1)
         self.is_line.extend([False, *[True] * n], n + 1)
-        ends = [first + 1 + n, *(first + 2 + at + inside for at, inside in enumerate(n_inside))]
-        self.inside_end.extend(ends, n + 1)
-        start = self.n_lines
-        parents = _parents(n_inside)
+        self.slot.extend([slot, *range(slot, slot + n)], n + 1)
+        ends = [slot + n, *(slot + at + inside + 1 for at, inside in enumerate(n_inside))]
+        self.end_slot.extend(ends, n + 1)
         self.rows.extend(np.arange(first + 1, first + 1 + n), n)
+        self.slots.extend(np.arange(slot, slot + n), n)
         self.speaker.extend(speaker, n)
         self.is_talk.extend(is_talk, n)
         self.by_user.extend(by_user, n)
-        self.length.extend(lengths, n)
-        self.heading_length.extend(heading_length, n)
-        self.enclosing_length.extend(_enclosing(lengths, parents), n)
+        enclosing = enclosing_lengths(lengths, n_inside)
+        self.sums.add(lengths, heading_length, enclosing, joins=joins_group)
         self.has_output = self.has_output or not is_talk
-        self._extend_groups(start, n)
+        self._add_lengths(lengths, above_lengths(self.plan, heading_length, enclosing))
 
-    def _extend_groups(self, start: int, n: int) -> None:
-        self._group.extend(self._n_groups, n)
-        group = self._group.values
-        for distance, back in enumerate(self._back, 1):
-            at = np.arange(start, start + n)
-            same = (at >= distance) & (group[np.maximum(at - distance, 0)] == self._n_groups)
-            back.extend(same, n)
+    def _leave_gap(self) -> None:
+        self.is_shown.extend(False, FARTHEST)
+        self.length.extend(0, FARTHEST)
+        self.around_length.extend(0, FARTHEST)
+
+    def _add_lengths(self, lengths: Sequence[int], above: Exact) -> None:
+        """What the new lines weigh with what stands round them, and what they add to the last."""
+        n = len(lengths)
+        if not n:
+            return
+        self.is_shown.extend(True, n)
+        self.length.extend(lengths, n)
+        self.around_length.extend(above, n)
+        start = self.n_slots - n
+        seen = self.length.values[start - FARTHEST :].astype(np.float64)
+        given = np.convolve(seen[FARTHEST:], self.exact_kernel)[:FARTHEST]
+        given *= self.is_shown.values[start - FARTHEST : start]
+        own = np.convolve(seen, self.exact_kernel)[2 * FARTHEST : 2 * FARTHEST + n]
+        self.around_length.values[start - FARTHEST : start] += given
+        self.around_length.values[start:] += own
 
     def position(self, row: int) -> int:
         """The position of a shown row."""
-        return row - int(self.message.values[row]) - 1
+        return row - int(self.message.at(row)) - 1
 
-    def around(self, values: Floats, before: Sequence[float], after: Sequence[float]) -> Floats:
-        """Every line's own value and those of its neighbours by the weights given."""
-        total = values.copy()
-        for distance, weight in enumerate(before, 1):
-            if distance < len(values):
-                back = self._back[distance - 1].values[distance:]
-                total[distance:] += np.float32(weight) * (values[:-distance] * back)
-        for distance, weight in enumerate(after, 1):
-            if distance < len(values):
-                back = self._back[distance - 1].values[distance:]
-                total[:-distance] += np.float32(weight) * (values[distance:] * back)
+    def around(self, slots: Numbers, counts: Numbers) -> Floats:
+        """Counts at slots, rising, as every slot has them with its neighbours', weighed."""
+        own = np.zeros(self.n_slots, np.float32)
+        own[slots] = counts
+        total: Floats = np.convolve(own, self.kernel)[FARTHEST:-FARTHEST]
         return total
 
-    def scatter(
-        self,
-        at: NDArray[np.int64],
-        values: Floats,
-        before: Sequence[float],
-        after: Sequence[float],
-    ) -> Floats:
-        """The same from few values at rising positions: as `around` over zeros elsewhere."""
-        total: Floats = np.zeros(self.n_lines, np.float32)
-        total[at] = values
-        for distance, weight in enumerate(before, 1):
-            there = at[: np.searchsorted(at, self.n_lines - distance)] + distance
-            back = self._back[distance - 1].values[there]
-            total[there] += np.float32(weight) * values[: len(there)] * back
-        for distance, weight in enumerate(after, 1):
-            first = np.searchsorted(at, distance)
-            back = self._back[distance - 1].values[at[first:]]
-            total[at[first:] - distance] += np.float32(weight) * values[first:] * back
-        return total
+    def beside(self, slots: Numbers, counts: Numbers) -> tuple[Numbers, Floats]:
+        """The same for few counts: the slots that they reach and what each of them gets."""
+        reached = (slots[:, np.newaxis] + _REACH).ravel()
+        return reached, (counts[:, np.newaxis] * self.kernel).ravel()
 
 
-def _parents(n_inside: Sequence[int]) -> list[int]:
-    """For every line the number of the line that encloses it most closely, or -1."""
-    parents = [-1] * len(n_inside)
-    open_lines: list[tuple[int, int]] = []
-    for at, inside in enumerate(n_inside):
-        while open_lines and open_lines[-1][1] < at:
-            open_lines.pop()
-        if open_lines:
-            parents[at] = open_lines[-1][0]
-        if inside:
-            open_lines.append((at, at + inside))
-    return parents
+_REACH = np.arange(-FARTHEST, FARTHEST + 1, dtype=np.int32)
 
 
-def _enclosing(lengths: Sequence[int], parents: Sequence[int]) -> list[int]:
+def _kernel(plan: Plan) -> Floats:
+    """What a value gives to the slots round its own, from the farthest before it on."""
+    kernel = np.zeros(2 * FARTHEST + 1, np.float32)
+    kernel[FARTHEST] = 1
+    for distance, weight in enumerate(plan.before, 1):
+        kernel[FARTHEST + distance] = weight
+    for distance, weight in enumerate(plan.after, 1):
+        kernel[FARTHEST - distance] = weight
+    return kernel
+
+
+def above_lengths(plan: Plan, heading_length: Any, enclosing: Any) -> Exact:
+    """What the heading and the enclosing lines add to the length of lines. Exact, as the weights
+    have few digits: the same in whatever pieces it is added."""
+    weighed: Exact = np.float64(np.float32(plan.heading)) * np.asarray(heading_length, np.float64)
+    return weighed + np.float64(np.float32(plan.enclosing)) * np.asarray(enclosing, np.float64)
+
+
+def enclosing_lengths(lengths: Sequence[int], n_inside: Sequence[int]) -> list[int]:
     """For every line the summed lengths of the lines that enclose it."""
-    sums = [0] * len(lengths)
-    for at, parent in enumerate(parents):
-        if parent >= 0:
-            sums[at] = sums[parent] + lengths[parent]
+    sums = []
+    open_lines: list[tuple[int, int]] = []
+    for at, (length, inside) in enumerate(zip(lengths, n_inside, strict=True)):
+        while open_lines and open_lines[-1][0] < at:
+            open_lines.pop()
+        total = open_lines[-1][1] if open_lines else 0
+        sums.append(total)
+        if inside:
+            open_lines.append((at + inside, total + length))
     return sums

@@ -14,6 +14,11 @@ from memory.engine.calls import Call
 
 Topic = Literal["searches", "changes", "reads", "runs", "failures"]
 
+LIST_SHARE = 0.25
+"""Most of the budget that a counted list may take when the question asks for it."""
+QUIET_SHARE = 0.01
+"""Most of it when nobody asked."""
+
 _TITLES: dict[Topic, str] = {
     "searches": "Searches made",
     "changes": "Files changed",
@@ -40,6 +45,18 @@ _TOPIC_OF: dict[str, Topic] = {
 }  # fmt: skip
 
 
+def topics_of(call: Call, *, ok: bool) -> list[Topic]:
+    """What a call counts as. A command that failed was run all the same."""
+    if ok:
+        return [_TOPIC_OF[call.kind]]
+    return ["runs", "failures"] if call.kind == "run" else ["failures"]
+
+
+def name_of(call: Call) -> str:
+    """Under which name a call is listed."""
+    return " ".join((call.named or call.tool).split()) or "(unnamed)"
+
+
 @dataclass(slots=True)
 class Tally:
     times: dict[str, int] = field(default_factory=dict)
@@ -53,13 +70,9 @@ class Ledger:
     tallies: dict[Topic, Tally] = field(default_factory=dict)
 
     def note(self, call: Call, *, ok: bool) -> None:
-        topic: Topic = _TOPIC_OF[call.kind] if ok or call.kind == "run" else "failures"
-        self._add(topic, call.named or call.tool)
-        if not ok and call.kind == "run":
-            self._add("failures", call.named or call.tool)
-
-    def _add(self, topic: Topic, name: str) -> None:
-        self.tallies.setdefault(topic, Tally()).add(" ".join(name.split()) or "(unnamed)")
+        name = name_of(call)
+        for topic in topics_of(call, ok=ok):
+            self.tallies.setdefault(topic, Tally()).add(name)
 
     def topics(self, question: str) -> list[Topic]:
         """The topics that a question names, of those that hold anything."""
@@ -69,11 +82,14 @@ class Ledger:
         """One row: the title, the total, and so many names, the newest last."""
         times = self.tallies[topic].times
         names = [name if count == 1 else f"{name} (x{count})" for name, count in times.items()]
-        total = sum(times.values())
+        total, size = self.total(topic), self.size(topic)
         shown = names if n_names is None else names[-n_names:] if n_names else []
-        counted = f"{total}" if total == len(names) else f"{total}, {len(names)} different"
-        more = f", +{len(names) - len(shown)} more" if len(shown) < len(names) else ""
+        counted = f"{total}" if total == size else f"{total}, {size} different"
+        more = f", +{size - len(shown)} more" if len(shown) < size else ""
         return f"{_TITLES[topic]} ({counted}): {', '.join(shown)}{more}"
+
+    def total(self, topic: Topic) -> int:
+        return sum(self.tallies[topic].times.values())
 
     def size(self, topic: Topic) -> int:
         return len(self.tallies[topic].times)

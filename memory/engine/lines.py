@@ -73,11 +73,10 @@ def _rows(text: str) -> Iterator[_Piece]:
         end = len(text) if end < 0 else end
         stop = start + len(text[start:end].rstrip())
         number = _NUMBER.match(text, start, stop) if numbered else None
-        body = number.end() if number else start
-        indent = _indent(text, body, stop)
-        body = body + (len(text[body:stop]) - len(text[body:stop].lstrip()))
+        first = number.end() if number else start
+        body = stop - len(text[first:stop].lstrip())
         if stop > body:
-            yield _Piece(start, stop, body, indent)
+            yield _Piece(start, stop, body, _indent(text, first, body))
         start = end + 1
 
 
@@ -91,19 +90,19 @@ def _is_numbered(text: str) -> bool:
     return len(numbers) >= 2 and all(b == a + 1 for a, b in pairwise(numbers))
 
 
-def _indent(text: str, start: int, end: int) -> int:
+def _indent(text: str, start: int, body: int) -> int:
     """Columns of white space before the text; below zero for a heading, by its level."""
-    heading = _HEADING.match(text, start, end)
-    if heading:
-        return len(heading[1]) - 7
+    if start == body:
+        heading = _HEADING.match(text, start) if text[start] == "#" else None
+        return len(heading[1]) - 7 if heading else 0
+    space = text[start:body]
+    if not space.strip(" "):
+        return len(space)
     column = 0
-    for char in text[start:end]:
-        if char == " ":
-            column += 1
-        elif char == "\t":
-            column += 4
-        else:
+    for char in space:
+        if char not in " \t":
             break
+        column += 4 if char == "\t" else 1
     return column
 
 

@@ -9,28 +9,35 @@ stands, and gives back its last lines should it cost more than its pieces.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+
+import numpy as np
 
 from memory.engine.asking import asks_list, asks_past
 from memory.engine.frames import INTRO, NOTE, day, heading
 from memory.engine.history import History
-from memory.engine.ledger import Topic
+from memory.engine.ledger import LIST_SHARE, QUIET_SHARE, Topic
 from memory.engine.question import ask
 from memory.engine.ranker import Ranked, rank
-from memory.engine.values import LeftOut, Packed, PackedLine, PackedMessage, Policy, Receipt
+from memory.engine.values import (
+    LeftOut,
+    Message,
+    Packed,
+    PackedLine,
+    PackedMessage,
+    Policy,
+    Receipt,
+)
 
 MESSAGE_TOKENS = 4
 """What a chat format adds to every message, on the safe side."""
+_SEEN = "the model sees it anyway"
 _ENOUGH = 500
 """Ranked beyond the number of lines that fit even at one token each."""
 _MISSES = 40
 """So many lines in a row that do not fit end the search for one that does."""
-_LIST_SHARE = 0.25
-"""Most of the budget that a counted list may take when the question asks for it."""
-_QUIET_SHARE = 0.01
-"""Most of it when nobody asked."""
 
 
 @dataclass(slots=True)
@@ -40,7 +47,7 @@ class _Block:
     left: int
     lists: list[str] = field(default_factory=list)
     rows: dict[int, float] = field(default_factory=dict)
-    shown: set[str] = field(default_factory=set)
+    shown: set[int] = field(default_factory=set)
     messages: set[int] = field(default_factory=set)
     days: set[str] = field(default_factory=set)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -56,6 +63,8 @@ class Packer:
         now: datetime | None = None,
         policy: Policy = "fill",
         keep_newest: int = 0,
+        shown: Collection[str | int] = (),
+        first_source: int | None = None,
     ) -> None:
         self.history = history
         self.plan = history.plan
@@ -63,6 +72,8 @@ class Packer:
         self.budget = max(0, budget_tokens)
         self.policy: Policy = policy
         self.keep_newest = keep_newest
+        self.seen = history.numbers_of(shown)
+        self.first_source = first_source
         self.count = history.count_tokens
         self.past = asks_past(question) and self.plan.supersede
         self.asked = ask(history, question, now)
@@ -73,7 +84,9 @@ class Packer:
         ranked = ranked or rank(self.history, self.asked, limit=_ENOUGH + self.budget)
         block = _Block(self.budget - spent - MESSAGE_TOKENS - self.count(INTRO + "\n"))
         self._add_lists(block)
-        self._choose(ranked, block, {number for number, _ in newest})
+        taken = {number for number, _ in newest}
+        block.left_out[_SEEN] = sum(map(self.history.n_lines_of, self.seen - taken))
+        self._choose(ranked, block, taken | self.seen)
         return self._emit(ranked, block, newest)
 
     # --- The newest messages, whole --------------------------------------------------------------
@@ -82,7 +95,9 @@ class Packer:
         """The newest messages that fit, oldest first, as they are printed, and what they cost."""
         kept: list[tuple[int, str]] = []
         spent = 0
-        for number in range(len(self.history.entries) - 1, -1, -1):
+        n = len(self.history.entries)
+        self.history.read_entries(range(max(0, n - self.keep_newest), n))
+        for number in range(n - 1, -1, -1):
             if len(kept) >= self.keep_newest:
                 break
             text = self._whole(number)
@@ -99,8 +114,8 @@ class Packer:
         history = self.history
         entry = history.entries[number]
         rows = range(entry.first_row, entry.first_row + len(entry.lines))
-        if any(history.closed_by.values[row] >= 0 or history.is_renewed(row) for row in rows):
-            open_rows = [row for row in rows if self.past or history.closed_by.values[row] < 0]
+        if any(history.is_closed(row) or history.is_renewed(row) for row in rows):
+            open_rows = [row for row in rows if self.past or not history.is_closed(row)]
             text = "\n".join(history.shown(row, past=self.past) for row in open_rows)
         else:
             text = entry.text.strip()
@@ -117,7 +132,7 @@ class Packer:
             return
         asked = set(ledger.topics(self.question)) if asks_list(self.question) else set()
         for topic in sorted(ledger.tallies, key=lambda topic: topic not in asked):
-            share = _LIST_SHARE if topic in asked else _QUIET_SHARE
+            share = LIST_SHARE if topic in asked else QUIET_SHARE
             allowed = min(block.left, int(share * self.budget))
             n_names = self._fitting(topic, allowed)
             if n_names and (topic in asked or n_names == ledger.size(topic)):
@@ -128,27 +143,26 @@ class Packer:
     def _fitting(self, topic: Topic, allowed: int) -> int:
         """How many names of a counted list fit, the newest first."""
         ledger = self.history.ledger
-        fits, too_many = 0, ledger.size(topic) + 1
-        while too_many - fits > 1:
-            tried = (fits + too_many) // 2
+        fits, most = 0, min(ledger.size(topic), allowed)  # a name costs a token at least
+        while most > fits:
+            tried = most if not fits else (fits + most + 1) // 2
             if self.count(ledger.entry(topic, tried) + "\n") <= allowed:
                 fits = tried
             else:
-                too_many = tried
+                most = tried - 1
         return fits
 
     def _choose(self, ranked: Ranked, block: _Block, taken: set[int]) -> None:
         history = self.history
-        message_of = history.layout.message.values
         misses = 0
-        for row, score in self._candidates(ranked):
-            if message_of[row] in taken:
+        for row, score in self._candidates(ranked, block):
+            if taken and history.layout.message.at(row) in taken:
                 continue
-            if history.closed_by.values[row] >= 0 and not self.past:
+            if not self.past and history.is_closed(row):
                 block.left_out["no longer so"] += 1
                 continue
-            bare = history.bare(row, past=self.past)
-            if self.plan.once and bare in block.shown:
+            same = history.same(row, past=self.past)
+            if self.plan.once and same in block.shown:
                 block.left_out["shown already"] += 1
                 continue
             cost = history.cost(row, past=self.past) + self._frame_cost(block, row)
@@ -158,32 +172,41 @@ class Packer:
                     break
                 continue
             misses = 0
-            self._take(block, row, cost, score, bare)
+            self._take(block, row, cost, score, same)
 
-    def _candidates(self, ranked: Ranked) -> Iterator[tuple[int, float]]:
+    def _candidates(self, ranked: Ranked, block: _Block) -> Iterator[tuple[int, float]]:
         """Rows with their scores, best first; after them those without a score, newest first."""
-        rows = self.history.layout.rows.values
         n_relevant = ranked.n_relevant if self.policy == "lean" else len(ranked.order)
-        for position in ranked.order[:n_relevant].tolist():
-            yield int(rows[position]), float(ranked.scores[position])
+        positions = ranked.order[:n_relevant]
         if self.policy == "fill":
-            for position in ranked.unranked()[::-1].tolist():
-                yield int(rows[position]), 0.0
+            positions = np.concatenate([positions, ranked.unranked()[::-1]])
+        rows = self.history.layout.rows.values[positions]
+        while len(rows):
+            n = self.history.read_ahead(rows, block.left)
+            scores = ranked.scores[positions[:n]].tolist()
+            yield from zip(rows[:n].tolist(), scores, strict=True)
+            rows, positions = rows[n:], positions[n:]
 
     def _frame_cost(self, block: _Block, row: int) -> int:
-        number = int(self.history.layout.message.values[row])
+        number = self.history.layout.message.at(row)
         if number in block.messages:
             return 0
         message = self.history.entries[number].message
-        cost = self.count(heading(message) + "\n")
+        cost = self.count(heading(message, self._next_source(block, message)) + "\n")
         date = day(message)
         return cost + (self.count(date + "\n") if date and date not in block.days else 0)
 
-    def _take(self, block: _Block, row: int, cost: int, score: float, bare: str) -> None:
-        number = int(self.history.layout.message.values[row])
+    def _next_source(self, block: _Block, message: Message) -> int | None:
+        """A number as long as any that it can get: they are given when all is chosen."""
+        if self.first_source is None or message.role != "tool":
+            return None
+        return self.first_source + len(block.messages)
+
+    def _take(self, block: _Block, row: int, cost: int, score: float, same: int) -> None:
+        number = self.history.layout.message.at(row)
         block.left -= cost
         block.rows[row] = score
-        block.shown.add(bare)
+        block.shown.add(same)
         block.messages.add(number)
         block.days.add(day(self.history.entries[number].message))
 
@@ -200,7 +223,8 @@ class Packer:
             messages = self._messages(block, newest)
             n_tokens = self._price(messages)
         lines = self._packed_lines(ranked, block, newest)
-        return Packed(lines, messages, n_tokens, self._receipt(ranked, block, newest, n_tokens))
+        receipt = self._receipt(ranked, block, newest, n_tokens)
+        return Packed(lines, messages, n_tokens, receipt, self._numbered(block))
 
     def _price(self, messages: Sequence[PackedMessage]) -> int:
         return sum(self.count(message.content) + MESSAGE_TOKENS for message in messages)
@@ -223,34 +247,58 @@ class Packer:
     def _print(self, block: _Block) -> str:
         if not block.rows and not block.lists:
             return ""
+        sources = self._sources(block)
         printed = [INTRO, *block.lists]
         last, last_day = -1, ""
         for row in sorted(block.rows):
-            number = int(self.history.layout.message.values[row])
+            number = self.history.layout.message.at(row)
             if number != last:
                 message = self.history.entries[number].message
                 if (date := day(message)) and date != last_day:
                     printed.append(date)
                     last_day = date
-                printed.append(heading(message))
+                printed.append(heading(message, sources.get(number)))
                 last = number
             printed.append(self.history.shown(row, past=self.past))
         return "\n".join(printed)
 
+    def _sources(self, block: _Block) -> dict[int, int]:
+        """The source's number of every packed message of a tool, one a target."""
+        if self.first_source is None:
+            return {}
+        message_of = self.history.layout.message.values
+        by_target: dict[tuple[str, str | int], int] = {}
+        sources = {}
+        for number in sorted({int(message_of[row]) for row in block.rows}):
+            message = self.history.entries[number].message
+            if message.role == "tool":
+                target = ("at", message.target) if message.target else ("of", message.id)
+                sources[number] = by_target.setdefault(target, self.first_source + len(by_target))
+        return sources
+
+    def _numbered(self, block: _Block) -> tuple[tuple[int, tuple[str | int, ...]], ...]:
+        """The sources by number with the ids of their messages."""
+        ids: dict[int, list[str | int]] = {}
+        for number, source in self._sources(block).items():
+            ids.setdefault(source, []).append(self.history.entries[number].message.id)
+        return tuple((source, tuple(held)) for source, held in ids.items())
+
     def _packed_lines(
         self, ranked: Ranked, block: _Block, newest: Sequence[tuple[int, str]]
     ) -> tuple[PackedLine, ...]:
+        self.history.before_reasons(sorted(block.rows))
         lines = [PackedLine(None, entry, "counted list") for entry in block.lists]
         for row in sorted(block.rows):
             entry, number = self.history.entry_of(row)
+            parts = ranked.parts(self.history.layout.position(row))
             lines.append(
                 PackedLine(
                     entry.message.id,
                     self.history.shown(row, past=self.past),
-                    self._reason(ranked, row),
+                    self._reason(ranked, row, parts),
                     entry.lines[number].span,
                     block.rows[row],
-                    ranked.parts(self.history.layout.position(row)),
+                    parts,
                 )
             )
         lines += [
@@ -259,21 +307,19 @@ class Packer:
         ]
         return tuple(lines)
 
-    def _reason(self, ranked: Ranked, row: int) -> str:
+    def _reason(self, ranked: Ranked, row: int, parts: Mapping[str, float]) -> str:
         """Why a line is there, in words a person can check."""
         matched = [term for term in self.history.matched(row, self.asked.terms) if "…" not in term]
         if matched:
             reason = f"has {', '.join(matched[:4])}"
-        elif ranked.words[self.history.layout.position(row)] > 0:
+        elif ranked.words.item(self.history.layout.position(row)) > 0:
             reason = "near a line with the question's words"
-        elif ranked.parts(self.history.layout.position(row)):
-            reason = "close in meaning"
         else:
-            reason = "newest that fits"
+            reason = "close in meaning" if parts else "newest that fits"
         times = self.history.times(row)
         if times > 1 and self.plan.once:
             reason += f"; shown once of {times}"
-        return f"{reason}; no longer so" if self.history.closed_by.values[row] >= 0 else reason
+        return f"{reason}; no longer so" if self.history.is_closed(row) else reason
 
     def _receipt(
         self,

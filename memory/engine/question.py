@@ -31,6 +31,7 @@ def ask(history: History, question: str, now: datetime | None = None) -> Asked:
     date, where it is known when the question is asked."""
     terms: dict[str, float] = dict(Counter(history.terms(question)))
     terms |= dict.fromkeys(_days(question, now), 1.0)
+    history.read_terms(terms)
     points = len(question.split()) <= _FEW_WORDS and leans_on_talk(question)
     if not history.plan.follow_up or not (points or _says_nothing(history, terms)):
         return Asked(question, terms)

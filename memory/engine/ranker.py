@@ -72,6 +72,7 @@ class Ranked:
 def rank(history: History, question: Asked, *, limit: int | None = None) -> Ranked:
     """All lines in order; with a `limit` at least so many, where no more can be wanted."""
     terms = question.terms
+    history.before_ranking(terms)
     n = history.layout.n_lines
     words = _words(history, terms)
     rankings = {"words": order(words, history.plan.ranked if history.vectors else limit)}
@@ -89,12 +90,14 @@ def rank(history: History, question: Asked, *, limit: int | None = None) -> Rank
 
 def _words(history: History, terms: Mapping[str, float]) -> Floats:
     layout = history.layout
-    scores = word_scores(history.index, layout, terms, history.plan)
-    named = _named(history, list(terms))
-    if len(scores) and layout.has_output:
-        scores[layout.by_user.values] += np.float32(history.plan.said) * scores.max()
-    if len(scores):
-        scores[named & (scores > 0)] += np.float32(history.plan.named_speaker) * scores.max()
+    scores = word_scores(history.index, layout, terms)
+    if not len(scores):
+        return scores
+    if layout.has_output:
+        scores += layout.by_user.values * (np.float32(history.plan.said) * scores.max())
+    if history.named_speakers(list(terms)):
+        named = _named(history, list(terms)) & (scores > 0)
+        scores[named] += np.float32(history.plan.named_speaker) * scores.max()
     return scores
 
 
@@ -155,9 +158,11 @@ def _late(
 
 
 def _idf_of(history: History, words: Sequence[str]) -> dict[str, float]:
+    terms_by_word = {word: history.terms(word) for word in set(words)}
+    history.read_terms(term for terms in terms_by_word.values() for term in terms)
     weights = {}
-    for word in set(words):
-        known = [history.index.idf(term) for term in history.terms(word) if history.index.has(term)]
+    for word, terms in terms_by_word.items():
+        known = [history.index.idf(term) for term in terms if history.index.has(term)]
         if known:
             weights[word] = max(known)
     return weights

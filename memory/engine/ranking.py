@@ -9,15 +9,25 @@ from numpy.typing import NDArray
 
 from memory.engine.index import Floats
 
+_LOW = (1 << 32) - 1
+
 
 def order(scores: Floats, limit: int | None = None) -> NDArray[np.int64]:
-    """Positions with a score above 0, best first, ties by position; at most `limit`."""
+    """Positions with a score above 0, best first, ties by position; at most `limit`.
+
+    Numbers above 0 are in the order of their bits, so score and position make one whole number,
+    and those are sorted many times faster than scores with their places.
+    """
     found = np.flatnonzero(scores > 0)
-    if limit is not None and len(found) > 2 * limit:
-        threshold = np.partition(scores[found], len(found) - limit)[len(found) - limit]
-        found = found[scores[found] >= threshold]
-    best: NDArray[np.int64] = found[np.argsort(-scores[found], kind="stable")]
-    return best if limit is None else best[:limit]
+    values = scores[found]
+    if limit is not None and len(found) > limit:
+        enough = values >= np.partition(values, len(values) - limit)[len(values) - limit]
+        found, values = found[enough], values[enough]
+    bits = values.astype(np.float32, copy=False).view(np.int32)
+    keys = bits.astype(np.int64) << 32 | (_LOW - found)
+    keys.sort()
+    best: NDArray[np.int64] = _LOW - (keys[::-1] & _LOW)
+    return best[:limit]
 
 
 def fuse(rankings: Mapping[str, NDArray[np.int64]], n: int, *, rrf_k: int) -> Floats:

@@ -112,19 +112,25 @@ def _apply(text: str, cuts: list[_Cut], removed: list[Removed]) -> str:
 _JOINING = "\u0590-\u109f\u1700-\u18af\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc\U00010a00-\U00011fff"
 _PICTURE = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff\ufe0f"
 _IDEOGRAPH = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+_SUSPECT = (
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"
+    "\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+_ANY_SUSPECT = re.compile(_SUSPECT)
 _INVISIBLE = re.compile(
     "(?P<line>\r\n?)"
     f"|(?<=[{_JOINING}])(?P<joiner>[\u200c\u200d])"
     f"|(?<=[{_PICTURE}])(?P<glue>\u200d)(?=[{_PICTURE}])"
     "|(?<=\U0001f3f4)(?P<flag>[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,7}\U000e007f)"
     f"|(?<=[{_IDEOGRAPH}])(?P<variant>[\U000e0100-\U000e01ef])"
-    "|(?P<bad>[\x00-\x08\x0b-\x1f\x7f-\x9f"
-    "\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e0fff]+?)"
+    f"|(?P<bad>{_SUSPECT}+?)"
 )
 
 
 def _invisible(text: str) -> _Step:
+    if not _ANY_SUSPECT.search(text):
+        return _Step([])
     cuts = []
     for match in _INVISIBLE.finditer(text):
         if match["line"]:

@@ -104,7 +104,11 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
+    """`sources`: the number under which what was read of one target is offered, and the messages
+    that hold it; only where numbers were asked for."""
+
     lines: tuple[PackedLine, ...]
     messages: tuple[PackedMessage, ...]
     n_tokens: int
     receipt: Receipt
+    sources: tuple[tuple[int, tuple[str | int, ...]], ...] = ()

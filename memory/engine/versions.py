@@ -10,8 +10,10 @@ new outcome. Nothing is deleted: what is closed says by which message.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from memory.engine.calls import Call, changed_rows
 
@@ -44,24 +46,34 @@ class _Reading:
 
 class Versions:
     def __init__(self) -> None:
-        self._readings: dict[str, list[_Reading]] = {}
+        self._targets: dict[str, _Target] = {}
 
     def note(self, call: Call, rows: Sequence[Row], *, ok: bool) -> Closing:
         """Take in what a call answered and return what that closes."""
         closing = Closing()
-        known = self._readings.setdefault(call.target, [])
+        target = self._targets.setdefault(call.target, _Target())
         if not ok and call.kind != "run":
             return closing
         if call.kind == "change" and call.old is not None and call.new is not None:
-            for reading in known:
-                _change(reading, call.old, call.new, closing)
-            known.append(_Reading(call, [_written(row) for row in rows if row.text[:2] == "+ "]))
-            return closing
-        for reading in known:
-            _cover(reading, call, rows, closing)
-        known[:] = [reading for reading in known if any(not row.closed for row in reading.rows)]
-        known.append(_Reading(call, list(rows)))
+            target.change(call.old, call.new, closing)
+            written = [_written(row) for row in rows if row.text[:2] == "+ "]
+            target.add(_Reading(call, written))
+        else:
+            target.cover(call, rows, closing)
+            target.add(_Reading(call, list(rows)))
         return closing
+
+    def resume(self, call: Call, rows: Sequence[Row], closing: Closing, *, ok: bool) -> None:
+        """Take up again what a call answered, as `note` left it: `closing` is all that was done
+        to its rows since."""
+        if not ok and call.kind != "run":
+            return
+        if call.kind == "change" and call.old is not None and call.new is not None:
+            rows = [_written(row) for row in rows if row.text[:2] == "+ "]
+        closed = set(closing.closed)
+        kept = [Row(r.row, closing.texts.get(r.row, r.text), r.row in closed) for r in rows]
+        if any(not row.closed for row in kept):
+            self._targets.setdefault(call.target, _Target()).add(_Reading(call, kept))
 
 
 def _written(row: Row) -> Row:
@@ -69,64 +81,119 @@ def _written(row: Row) -> Row:
     return Row(row.row, row.text[2:].strip())
 
 
+class _Target:
+    """The readings of one target that are still so, at least in part, by their numbers; and where
+    in them every text is, so that a new reading looks at nothing that shares no row with it."""
+
+    def __init__(self) -> None:
+        self.readings: dict[int, _Reading] = {}
+        self._n_readings = 0
+        self._same: dict[tuple[Any, ...], list[int]] = {}
+        self._places: dict[str, dict[int, int]] = {}
+
+    def add(self, reading: _Reading) -> None:
+        number = self._n_readings
+        self._n_readings += 1
+        self.readings[number] = reading
+        self._same.setdefault(reading.call.same_as, []).append(number)
+        self._place(number, reading)
+
+    def _place(self, number: int, reading: _Reading) -> None:
+        for at, row in enumerate(reading.rows):
+            places = self._places.setdefault(row.text, {})
+            places[number] = _TWICE if number in places else at
+
+    def _forget(self, number: int, texts: Iterable[str]) -> None:
+        for text in set(texts):
+            places = self._places[text]
+            del places[number]
+            if not places:
+                del self._places[text]
+
+    def _drop(self, number: int) -> None:
+        reading = self.readings.pop(number)
+        self._forget(number, (row.text for row in reading.rows))
+        same = self._same[reading.call.same_as]
+        same.remove(number)
+        if not same:
+            del self._same[reading.call.same_as]
+
+    # --- A reading that covers older ones ---
+
+    def cover(self, call: Call, rows: Sequence[Row], closing: Closing) -> None:
+        held = {row.text for row in rows}
+        for number, covered in sorted(self._covered(call, rows).items()):
+            reading = self.readings[number]
+            for at in covered:
+                row = reading.rows[at]
+                if not row.closed and row.text not in held:
+                    row.closed = True
+                    closing.closed.append(row.row)
+            if all(row.closed for row in reading.rows):
+                self._drop(number)
+
+    def _covered(self, call: Call, rows: Sequence[Row]) -> dict[int, range]:
+        """The part of each earlier reading that a call reads again, by the reading's number."""
+        numbers = self.readings if call.kind == "change" else self._same.get(call.same_as, ())
+        covered = {number: range(len(self.readings[number].rows)) for number in numbers}
+        if call.kind == "change":
+            return covered
+        for number, pairs in self._shared(rows).items():
+            earlier = self.readings[number]
+            if number not in covered and _may_overlap(earlier.call, call):
+                covered[number] = _overlap(_rising(pairs), len(earlier.rows), len(rows))
+        return covered
+
+    def _shared(self, rows: Sequence[Row]) -> dict[int, list[tuple[int, int]]]:
+        """By reading the places, there and in the new rows, of texts found once in each."""
+        shared: dict[int, list[tuple[int, int]]] = {}
+        for text, at in _unique(rows).items():
+            for number, place in self._places.get(text, {}).items():
+                if place != _TWICE:
+                    shared.setdefault(number, []).append((place, at))
+        return shared
+
+    # --- A change ---
+
+    def change(self, old: str, new: str, closing: Closing) -> None:
+        """Bring the rows that hold the old text up to date."""
+        for number, reading in self.readings.items():
+            before = [row.text for row in reading.rows]
+            if _change(reading, old, new, closing):
+                self._forget(number, before)
+                self._place(number, reading)
+
+
 # --- A reading that covers an older one ----------------------------------------------------------
 
-
-def _cover(reading: _Reading, call: Call, rows: Sequence[Row], closing: Closing) -> None:
-    if reading.call.same_as == call.same_as:
-        covered = range(len(reading.rows))
-    elif call.kind == "change" or reading.call.kind == "change":
-        covered = range(len(reading.rows)) if call.kind == "change" else range(0)
-    elif reading.call.series == call.series or _both_read(reading.call, call):
-        covered = _overlap([row.text for row in reading.rows], [row.text for row in rows])
-    else:
-        return
-    held = {row.text for row in rows}
-    for at in covered:
-        row = reading.rows[at]
-        if not row.closed and row.text not in held:
-            row.closed = True
-            closing.closed.append(row.row)
+_TWICE = -1
 
 
-def _both_read(one: Call, two: Call) -> bool:
-    return one.kind == two.kind == "read"
+def _may_overlap(earlier: Call, call: Call) -> bool:
+    if earlier.kind == "change":
+        return False
+    return earlier.series == call.series or earlier.kind == call.kind == "read"
 
 
-def _overlap(old: Sequence[str], new: Sequence[str]) -> range:
+def _overlap(fixed: Sequence[tuple[int, int]], n_old: int, n_new: int) -> range:
     """The part of the old rows that the new ones cover: from where the new begin to their end.
 
     Rows found once in each are fixed points; the first and the last in order place the ends. Two
     parts of one text that only share a few rows do not lie over each other at all.
     """
-    fixed = _fixed_points(old, new)
     if not fixed:
         return range(0)
     (first_old, first_new), (last_old, last_new) = fixed[0], fixed[-1]
     start = max(0, first_old - first_new)
-    end = min(len(old), last_old + len(new) - last_new)
+    end = min(n_old, last_old + n_new - last_new)
     agreed = len(fixed) >= _AGREED * (end - start)
     return range(start, end) if agreed else range(0)
 
 
-def _fixed_points(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    shared = set(old) & set(new)
-    if not shared:
-        return []
-    places, seen = _unique(old, shared), _unique(new, shared)
-    return _rising([(places[text], at) for text, at in seen.items() if text in places])
-
-
-def _unique(texts: Sequence[str], shared: set[str]) -> dict[str, int]:
-    """The places of the shared texts that occur once, in order."""
-    places: dict[str, int] = {}
-    twice = set()
-    for at, text in enumerate(texts):
-        if text in shared:
-            if text in places:
-                twice.add(text)
-            places[text] = at
-    return {text: at for text, at in places.items() if text not in twice}
+def _unique(rows: Sequence[Row]) -> dict[str, int]:
+    """The places of the texts that occur once, in order."""
+    times = Counter(row.text for row in rows)
+    return {row.text: at for at, row in enumerate(rows) if times[row.text] == 1}
 
 
 def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -144,11 +211,10 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 # --- A change ------------------------------------------------------------------------------------
 
 
-def _change(reading: _Reading, old: str, new: str, closing: Closing) -> None:
-    """Bring the rows that hold the old text up to date: the first gets the new, the rest close."""
+def _change(reading: _Reading, old: str, new: str, closing: Closing) -> bool:
+    """Whether rows held the old text: the first gets the new, the rest close."""
     if "\n" not in old.strip("\n"):
-        _change_inside(reading, old.strip("\n"), new.strip("\n"), closing)
-        return
+        return _change_inside(reading, old.strip("\n"), new.strip("\n"), closing)
     before, after = changed_rows(old, new)
     wanted = [row.strip() for row in before if row.strip()]
     fresh = "\n".join(row.rstrip() for row in after if row.strip())
@@ -156,19 +222,23 @@ def _change(reading: _Reading, old: str, new: str, closing: Closing) -> None:
         end = _match(reading.rows, at, wanted)
         if end > at:
             _renew(reading.rows[at:end], wanted, fresh, closing)
-            return
+            return True
+    return False
 
 
-def _change_inside(reading: _Reading, old: str, new: str, closing: Closing) -> None:
+def _change_inside(reading: _Reading, old: str, new: str, closing: Closing) -> bool:
+    changed = False
     if not old.strip():
-        return
+        return changed
     for row in reading.rows:
         if not row.closed and old.strip() in row.text:
             row.text = row.text.replace(old.strip(), new.strip(), 1).strip()
             closing.texts[row.row] = row.text
+            changed = True
             if not row.text:
                 row.closed = True
                 closing.closed.append(row.row)
+    return changed
 
 
 def _match(rows: Sequence[Row], at: int, wanted: Sequence[str]) -> int:

@@ -9,79 +9,102 @@ the length of a line are the weighted sums over these surroundings; the formula 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory.engine.index import K1, B, Floats, LineIndex, Numbers, idf
-from memory.engine.layout import Layout
-from memory.engine.plan import Plan
+from memory.engine.layout import FARTHEST, Layout
 
-_RARE = 40
-"""A term in fewer than one line of so many is counted from its postings alone."""
-_FEW_RANGES = 48
+Doubles: TypeAlias = NDArray[np.float64]
+Places: TypeAlias = NDArray[np.int64]
+
+_RARE = 20
+"""A term that reaches fewer than one slot of so many is counted place by place."""
+_EXACT = 2.0**30
+"""Weights that are added and taken away again are rounded to this part, so that their sums are
+exact and zero is zero."""
 
 
-def word_scores(index: LineIndex, layout: Layout, terms: Mapping[str, float], plan: Plan) -> Floats:
+def word_scores(index: LineIndex, layout: Layout, terms: Mapping[str, float]) -> Floats:
     """The score of every shown line for weighted terms; 0 where none of them is near."""
-    n = layout.n_lines
-    scores: Floats = np.zeros(n, np.float32)
-    if not n:
-        return scores
-    norms = _norms(layout, plan)
-    for term, weight in terms.items():
-        if not index.has(term):
-            continue
-        tf = _surrounded(index, layout, term, plan)
-        near = np.flatnonzero(tf)
-        factor = np.float32(weight * idf(n, len(near)))
-        if len(near) * 4 < n:
-            held = tf[near]
-            scores[near] += factor * held / (held + norms[near])
-        else:
-            scores += factor * tf / (tf + norms)
-    return scores
+    if not layout.n_lines:
+        return np.zeros(0, np.float32)
+    scores: Floats = np.zeros(layout.n_slots, np.float32)
+    norms = _norms(layout)
+    for name, weight in terms.items():
+        if index.has(name):
+            _add_term(scores, norms, layout, _Term.of(index, layout, name), weight)
+    by_position: Floats = scores[layout.slots.values]
+    return by_position
 
 
-def _norms(layout: Layout, plan: Plan) -> Floats:
-    length = layout.around(layout.length.values, plan.before, plan.after)
-    length += np.float32(plan.enclosing) * layout.enclosing_length.values
-    length += np.float32(plan.heading) * layout.heading_length.values
-    average = float(length.mean()) or 1.0
-    norms: Floats = np.float32(K1 * (1 - B)) + np.float32(K1 * B / average) * length
-    return norms
+def _norms(layout: Layout) -> Floats:
+    share = np.float32(K1 * B / layout.mean_length)
+    return share * layout.around_length.values.astype(np.float32) + np.float32(K1 * (1 - B))
 
 
-def _surrounded(index: LineIndex, layout: Layout, term: str, plan: Plan) -> Floats:
-    """How often a term occurs in and round every line, by the weights of the plan."""
-    docs, tfs = index.tf(term)
-    in_line = layout.is_line.values[docs]
-    at = (docs - layout.message.values[docs] - 1)[in_line].astype(np.int64)
-    counts: Floats = tfs[in_line].astype(np.float32)
-    if len(at) * _RARE < layout.n_lines:
-        tf = layout.scatter(at, counts, plan.before, plan.after)
-    else:
-        own = np.zeros(layout.n_lines, np.float32)
-        own[at] = counts
-        tf = layout.around(own, plan.before, plan.after)
-    ends = layout.inside_end.values[docs]
-    share: Floats = (np.where(in_line, plan.enclosing, plan.heading) * tfs).astype(np.float32)
-    opens = (ends > docs + 1) & (share > 0)
-    _spread(tf, docs[opens], ends[opens], share[opens], layout)
-    return tf
+class _Term(NamedTuple):
+    """Where a term is: in lines at slots, so often, and `shares` of it given to the slots from
+    `starts` to `ends`, which lie inside the line or under the heading that holds it."""
+
+    slots: Numbers
+    counts: Numbers
+    starts: Places
+    ends: Numbers
+    shares: Doubles
+
+    @classmethod
+    def of(cls, index: LineIndex, layout: Layout, name: str) -> _Term:
+        rows, counts = index.tf(name)
+        slots, ends = layout.slot.values[rows], layout.end_slot.values[rows]
+        in_line = layout.is_line.values[rows]
+        starts = slots + in_line
+        opens = np.flatnonzero(ends > starts)
+        weights: Doubles = np.where(in_line[opens], layout.plan.enclosing, layout.plan.heading)
+        shares = weights * counts[opens]
+        return cls(slots[in_line], counts[in_line], starts[opens], ends[opens], shares)
 
 
-def _spread(tf: Floats, docs: Numbers, ends: Numbers, shares: Floats, layout: Layout) -> None:
-    """Give every row's share to all lines that it encloses: they lie in one piece after it."""
-    if not len(docs):
+def _add_term(scores: Floats, norms: Floats, layout: Layout, term: _Term, weight: float) -> None:
+    sizes = term.ends - term.starts
+    n_inside = int(sizes.sum())
+    if (len(term.slots) + len(sizes)) * _RARE < layout.n_slots and n_inside < layout.n_slots:
+        near, held = _near_few(layout, term, sizes)
+        factor = weight * idf(layout.n_lines, len(near))
+        scores[near] += factor * held / (held + norms[near])
         return
-    starts = docs - layout.message.values[docs]
-    stops = starts + (ends - docs - 1)
-    if len(docs) <= _FEW_RANGES:
-        for start, stop, share in zip(
-            starts.tolist(), stops.tolist(), shares.tolist(), strict=True
-        ):
-            tf[start:stop] += np.float32(share)
-        return
-    steps = np.bincount(starts, shares, layout.n_lines + 1)
-    steps -= np.bincount(stops, shares, layout.n_lines + 1)
-    tf += np.cumsum(steps)[:-1].astype(np.float32)
+    tf = layout.around(term.slots, term.counts)
+    tf += _inside(term, sizes, n_inside, len(tf)).astype(np.float32)
+    df = int(np.count_nonzero((tf > 0) & layout.is_shown.values))
+    scores += np.float32(weight * idf(layout.n_lines, df)) * tf / (tf + norms)
+
+
+def _near_few(layout: Layout, term: _Term, sizes: Places) -> tuple[Places, Doubles]:
+    """The slots that a rare term is near, and how often it is in and round them."""
+    beside, weighed = layout.beside(term.slots, term.counts)
+    places = np.concatenate((beside, _places(term.starts, sizes)))
+    counts = np.concatenate((weighed, np.repeat(term.shares, sizes)))
+    tf = np.bincount(places, counts, layout.n_slots + FARTHEST)[: layout.n_slots]
+    near = np.flatnonzero((tf > 0) & layout.is_shown.values)
+    return near, tf[near].astype(np.float64, copy=False)
+
+
+def _inside(term: _Term, sizes: Places, n_inside: int, n: int) -> Doubles:
+    """What a common term gives to every slot that its lines and headings enclose."""
+    if n_inside < n:
+        given = np.bincount(_places(term.starts, sizes), np.repeat(term.shares, sizes), n)
+        return given.astype(np.float64, copy=False)
+    exact = np.rint(term.shares * _EXACT) / _EXACT
+    steps = np.bincount(term.starts, exact, n + 1) - np.bincount(term.ends, exact, n + 1)
+    summed: Doubles = np.cumsum(steps)[:-1]
+    return summed
+
+
+def _places(starts: Places, sizes: Places) -> Places:
+    """All places of ranges that begin at `starts`, range by range."""
+    ends = np.cumsum(sizes)
+    n = int(ends[-1]) if len(ends) else 0
+    places: Places = np.arange(n) + np.repeat(starts - (ends - sizes), sizes)
+    return places

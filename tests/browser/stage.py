@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -27,6 +28,20 @@ _NAMES = [
     (re.compile(r"/runs/\d+/"), "/runs/N/"),
     (re.compile(r"\b(answer|sources|ending|steps)-\d+"), r"\1-N"),
 ]
+
+
+def holds(page: Page, condition: str, seconds: float = 10.0) -> bool:
+    """Whether a JavaScript expression becomes true.
+
+    Asked from outside again and again: Playwright's own waiting evaluates inside of the page, which
+    the content policy forbids.
+    """
+    deadline = time.monotonic() + seconds
+    while not page.evaluate(condition):
+        if time.monotonic() > deadline:
+            return False
+        page.wait_for_timeout(20)
+    return True
 
 
 def stage_settings(web: WebServer, model: ModelServer) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.stage import Gate, answers, says, searches
+from tests.browser.stage import Gate, answers, holds, says, searches
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -81,10 +81,11 @@ def test_the_page_stays_where_one_reads_while_the_answer_grows(open_chat, model)
     chat.page.mouse.move(700, 300)
     chat.page.mouse.wheel(0, 100_000)
     at_end = "scrollY > 500 && scrollY + innerHeight >= document.body.scrollHeight - 2"
-    chat.page.wait_for_function(at_end)
+    assert holds(chat.page, at_end)
     grew.set()
     chat.wait_for()
-    chat.page.wait_for_function("scrollY + innerHeight >= document.body.scrollHeight - 41")
+    near_end = "scrollY + innerHeight >= document.body.scrollHeight - 41"
+    assert holds(chat.page, near_end)
 
 
 @pytest.mark.parametrize("path", ["/c/999999/", "/nowhere"])

@@ -26,7 +26,7 @@ def server() -> Iterator[ModelServer]:
 
 
 async def test_an_answer_arrives_in_pieces_and_is_counted(server: ModelServer):
-    events = await ask(server, say("Ice is light.", pieces=3))
+    events = await ask(server, say("Ice is light.", pieces=3, every=0.05))
     assert [event.text for event in events[:3]] == ["Ice i", "s lig", "ht."]
     assert isinstance(events[3], Finished)
     assert events[3].reason == "stop"

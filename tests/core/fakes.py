@@ -14,12 +14,14 @@ from chat.agent.loop import Means, Turn, run_turn
 from chat.agent.ports import Finished, FinishReason, ModelEvent, TextDelta, ToolCallMade
 from chat.agent.tools import Toolbox
 from chat.agent.values import (
+    Earlier,
     History,
     MemoryReply,
     Message,
     Page,
     SearchOutcome,
     SearchResult,
+    SummaryText,
     ToolCall,
     ToolSpec,
     Usage,
@@ -111,15 +113,30 @@ class FakeReader:
 
 
 class FakeRecall:
-    def __init__(self, *messages: Message, n_total: int | None = None) -> None:
+    def __init__(
+        self,
+        *messages: Message,
+        n_total: int | None = None,
+        earlier: Earlier | None = None,
+        summaries: Sequence[SummaryText] = (),
+    ) -> None:
         self._messages = messages
+        self._earlier = earlier or Earlier()
+        self._summaries = summaries
         self._n_total = len(messages) if n_total is None else n_total
         self.budgets: list[int] = []
 
     async def recall(self, question: str, *, budget_tokens: int) -> History:
         self.budgets.append(budget_tokens)
         kept = self._messages if budget_tokens else ()
-        return History(messages=kept, n_visible=len(kept), n_total=self._n_total)
+        return History(
+            summaries=self._summaries,
+            messages=kept,
+            earlier=self._earlier if budget_tokens else Earlier(),
+            n_visible=len(kept),
+            n_total=self._n_total,
+            n_tokens=budget_tokens if self._messages or self._earlier else 0,
+        )
 
 
 class FakeMemory:

@@ -97,7 +97,7 @@ async def test_notes_follow_the_system_text_and_skills_stand_before_the_question
     await events_of(model, turn=turn, recall=recall)
     system, before, skills, _, question = model.prompts[0]
     assert system.text.startswith("You are Lumina")
-    assert "newest 7 messages" in system.text
+    assert "only the newest 7 stay" in system.text
     assert "1,234 tokens" in system.text
     assert system.text.endswith("NOTES")
     assert (before.text, skills.text, question.text) == ("Before", "SKILLS", "Hi?")

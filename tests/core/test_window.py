@@ -1,4 +1,4 @@
-"""The window: the newest messages, whole, within the budget, and every cut stated."""
+"""The window: the newest messages, whole; it stays where it was until it is full."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.agent.values import Message
-from chat.agent.window import UNANSWERED, newest
+from chat.agent.window import UNANSWERED, message_cost, note_cost, window, window_start
 
 
 def count(text: str) -> int:
@@ -21,27 +21,54 @@ def talk(n: int) -> list[Message]:
     ]
 
 
-def spoken(messages: object) -> list[str]:
-    return [m.text for m in messages if m.role != "system"]  # type: ignore[attr-defined]
+@pytest.mark.parametrize("n", [0, 1, 19, 20, 21, 41])
+def test_messages_that_fit_are_all_visible(n: int) -> None:
+    assert window_start([10] * n, 0, limit_tokens=10 * n, newest=20) == 0
 
 
-@pytest.mark.parametrize("n", [0, 1, 19, 20, 21, 22, 41])
-def test_exactly_the_newest_twenty_are_visible(n: int) -> None:
-    messages = talk(n)
-    history = newest(messages, n_total=n, max_messages=20, budget_tokens=10_000, count_tokens=count)
-    assert spoken(history.messages) == [m.text for m in messages[-20:]]
-    assert history.n_visible == min(n, 20)
-    assert history.n_total == n
+def test_once_it_is_full_only_the_newest_stay() -> None:
+    assert window_start([10] * 101, 0, limit_tokens=1_000, newest=20) == 81
+    assert window_start([10] * 102, 81, limit_tokens=1_000, newest=20) == 81
+
+
+def test_where_not_even_the_newest_fit_fewer_stay() -> None:
+    assert window_start([10] * 30, 0, limit_tokens=55, newest=20) == 25
+    assert window_start([10, 999], 0, limit_tokens=55, newest=20) == 2
+
+
+@given(
+    st.lists(st.integers(1, 40), max_size=60), st.integers(0, 300), st.integers(0, 25), st.data()
+)
+def test_the_window_only_moves_on_and_never_costs_more_than_its_limit(
+    costs: list[int], limit: int, newest: int, data: st.DataObject
+) -> None:
+    before = data.draw(st.integers(0, len(costs)))
+    start = window_start(costs, before, limit_tokens=limit, newest=newest)
+    assert before <= start <= len(costs)
+    assert sum(costs[start:]) <= limit
+    assert start == before or len(costs) - start <= newest
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=80), st.integers(40, 300))
+def test_a_turn_extends_the_messages_of_the_turn_before_unless_the_window_moved(
+    costs: list[int], limit: int
+) -> None:
+    start = 0
+    for n in range(1, len(costs) + 1):
+        moved = window_start(costs[:n], start, limit_tokens=limit, newest=5)
+        assert moved == start or sum(costs[start:n]) > limit
+        start = moved
 
 
 def test_a_cut_is_stated_at_its_place() -> None:
-    history = newest(talk(41), n_total=41, max_messages=20, budget_tokens=9_999, count_tokens=count)
+    history = window(talk(41)[21:], n_total=41)
     assert history.messages[0].role == "system"
     assert "21 earlier messages are left out" in history.messages[0].text
+    assert history.n_visible == 20
 
 
 def test_nothing_is_stated_when_nothing_is_cut() -> None:
-    history = newest(talk(6), n_total=6, max_messages=20, budget_tokens=9_999, count_tokens=count)
+    history = window(talk(6), n_total=6)
     assert history.note == ""
     assert all(m.role != "system" for m in history.messages)
 
@@ -52,22 +79,14 @@ def test_a_question_without_an_answer_is_explained() -> None:
         Message(role="user", text="two"),
         Message(role="assistant", text="answer"),
     ]
-    history = newest(messages, n_total=3, max_messages=20, budget_tokens=999, count_tokens=count)
+    history = window(messages, n_total=3)
     assert [m.text for m in history.messages] == ["one", UNANSWERED, "two", "answer"]
 
 
-@given(st.lists(st.integers(1, 30), max_size=30), st.integers(0, 300), st.integers(0, 25))
-def test_the_budget_is_hard_and_the_newest_come_first(
-    lengths: list[int], budget: int, n: int
-) -> None:
-    messages = [
-        Message(role="user" if i % 2 == 0 else "assistant", text="w " * length)
-        for i, length in enumerate(lengths)
-    ]
-    history = newest(
-        messages, n_total=len(messages), max_messages=n, budget_tokens=budget, count_tokens=count
-    )
-    assert sum(count(m.text) for m in history.messages) <= budget
-    kept = [m for m in history.messages if m.role != "system"]
-    assert kept == (messages[-len(kept) :] if kept else [])
-    assert len(kept) == history.n_visible <= n
+@given(st.lists(st.sampled_from(["user", "assistant"]), max_size=30), st.integers(0, 500))
+def test_what_is_printed_never_costs_more_than_was_counted(roles: list, n_older: int) -> None:
+    messages = [Message(role=role, text=f"words of message {at}") for at, role in enumerate(roles)]
+    n_total = len(messages) + n_older
+    history = window(messages, n_total=n_total)
+    counted = sum(message_cost(one, count) for one in messages) + note_cost(n_total, count)
+    assert sum(count(m.text) for m in history.messages) <= counted

@@ -127,6 +127,7 @@ class ModelServer:
         turns: Sequence[Turn | Mapping[str, Any] | Sequence[Cue]] = (),
         *,
         models: Sequence[str] = ("scripted",),
+        listed: Body | None = None,
         key: str = "",
         strict: bool = False,
         refuses: Sequence[str] = (),
@@ -135,6 +136,7 @@ class ModelServer:
     ) -> None:
         self.requests: list[Recorded] = []
         self.models = list(models)
+        self.listed = dict(listed or {})
         self._key, self._strict, self._refuses = key, strict, refuses
         self._host, self._port = host, port
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -154,6 +156,11 @@ class ModelServer:
     def bodies(self) -> list[Body]:
         """The bodies of the chat requests so far."""
         return [request.body for request in self.requests if request.body]
+
+    def wait_for_a_request(self, seconds: float = 10.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not self.requests and time.monotonic() < deadline:
+            time.sleep(0.01)
 
     def start(self) -> Self:
         ready = threading.Event()
@@ -244,12 +251,13 @@ class ModelServer:
         if (method, request.path) == ("POST", "/script"):
             self.play(*request.body["list"])
             return await send(writer, 200, {"ok": True})
-        self.requests.append(request)
+        if method == "POST":
+            self.requests.append(request)
         refusal = self._refusal(request)
         if refusal is not None:
             return await send(writer, *refusal)
         if (method, request.path) == ("GET", "/v1/models"):
-            models = [{"id": name, "object": "model"} for name in self.models]
+            models = [{"id": name, "object": "model"} | self.listed for name in self.models]
             return await send(writer, 200, {"object": "list", "data": models})
         if (method, request.path) != ("POST", "/v1/chat/completions"):
             return await send(writer, 404, error("no such path"))

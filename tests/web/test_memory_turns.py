@@ -102,8 +102,8 @@ def test_the_beginning_of_the_prompt_stays_the_same_while_the_files_do(
     assert "- Name: Ana" in first[0]["content"]
     assert "Check the hull" not in first[0]["content"]
     assert "Check the hull" in second[-1]["content"]
-    assert "newest 20 messages" in first[0]["content"]
-    assert "6,000 tokens" in first[0]["content"]
+    assert "only the newest 20 stay" in first[0]["content"]
+    assert "6,400 tokens" in first[0]["content"]
     assert second[1:3] == third[1:3]
 
 

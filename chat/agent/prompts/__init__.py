@@ -25,20 +25,29 @@ def build_prompt(
     now: datetime,
     remembered: Remembered | None = None,
     session: str = "",
+    summaries: str = "",
+    earlier: str = "",
 ) -> list[Message]:
-    """System text with the memory files and session facts, history, skills for this question,
-    date and number of visible messages, then the question.
+    """System text with the memory files and session facts, summaries, the newest messages, older
+    lines, skills for this question, date and number of visible messages, then the question.
 
-    The beginning stays the same from turn to turn, so that a server's prompt cache holds.
+    `summaries` and `earlier` are quoted already. The beginning stays the same from turn to turn,
+    so that a server's prompt cache holds.
     """
     skills = remembered.skills if remembered else ""
     return [
         Message(role="system", text=_system(remembered, session)),
+        *_told(summaries),
         *history.messages,
-        *([Message(role="system", text=skills)] if skills else []),
+        *_told(earlier),
+        *_told(skills),
         Message(role="system", text=_situation(history, now)),
         Message(role="user", text=question),
     ]
+
+
+def _told(text: str) -> list[Message]:
+    return [Message(role="system", text=text)] if text else []
 
 
 def _system(remembered: Remembered | None, session: str) -> str:

@@ -13,7 +13,7 @@ import ipaddress
 import json
 import logging
 import re
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -21,15 +21,9 @@ import httpx2
 import openai
 
 from chat.agent.errors import ModelError, ModelGarbled, ModelRefused, ModelUnavailable
-from chat.agent.ports import (
-    Finished,
-    FinishReason,
-    ModelEvent,
-    ReasoningDelta,
-    TextDelta,
-    ToolCallMade,
-)
-from chat.agent.values import Message, ToolSpec, Usage
+from chat.agent.ports import ModelEvent
+from chat.agent.values import Message, ToolSpec
+from chat.providers.models.event_stream import EventReader
 from chat.providers.models.openai_errors import (
     Address,
     Fault,
@@ -38,12 +32,13 @@ from chat.providers.models.openai_errors import (
     is_broken_connection,
 )
 from chat.providers.models.openai_messages import (
-    CallPieces,
     chat_messages,
     chat_tools,
     field,
     told_messages,
 )
+from chat.providers.models.openai_reading import Reading, joined, parsed
+from chat.providers.models.paced import bursts, pace_of, paced_client
 
 logger = logging.getLogger("lumina.models")
 
@@ -52,22 +47,6 @@ RETRY_WAIT_SECONDS = 0.5
 # Usage comes after the finish reason. A server that then keeps silent must not hold the answer.
 AFTER_FINISH_SECONDS = 2.0
 LIST_SECONDS = 2.0
-
-_FINISH_REASONS: dict[str, FinishReason] = {
-    "stop": "stop",
-    "eos": "stop",
-    "eos_token": "stop",
-    "stop_sequence": "stop",
-    "end_turn": "stop",
-    "length": "length",
-    "max_tokens": "length",
-    "model_length": "length",
-    "tool_calls": "tool_calls",
-    "tool_use": "tool_calls",
-    "function_call": "tool_calls",
-    "content_filter": "content_filter",
-    "safety": "content_filter",
-}
 
 _NO_TOOLS = re.compile(
     r"\btools?\b.{0,80}(not (support|available|enabled|permitted|allowed)|unsupported|requires?)"
@@ -81,7 +60,6 @@ _OMITTED_HEADERS: Any = {
     "OpenAI-Organization": openai.Omit(),
     "OpenAI-Project": openai.Omit(),
 }
-_END = object()
 _FAILURES = (openai.OpenAIError, httpx2.HTTPError, ValueError, RecursionError)
 
 
@@ -113,6 +91,7 @@ class OpenAICompatibleModel:
         self._client: openai.AsyncOpenAI | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lacks: set[str] = set()
+        self._n_streams = 0
 
     @property
     def name(self) -> str:
@@ -169,15 +148,20 @@ class OpenAICompatibleModel:
         return request
 
     async def _attempt(self, request: dict[str, Any]) -> AsyncGenerator[ModelEvent, None]:
-        stream = await self._connected().chat.completions.create(**request, stream=True)
-        reading = _Reading()
-        async with stream:
-            await self._check_type(stream.response)
-            while (chunk := await _next_chunk(stream, reading)) is not _END:
-                if field(chunk, "object") == "error":
-                    raise from_fault(Fault.of_chunk(chunk), self._address)
-                for event in reading.read(chunk):
-                    yield event
+        asked = self._connected().chat.completions.with_streaming_response
+        reading = Reading()
+        self._n_streams += 1
+        try:
+            async with asked.create(**request, stream=True) as answer:
+                response = answer.http_response
+                await self._check_type(response)
+                async with aclosing(_chunks(response, reading)) as bursts_of_chunks:
+                    async for chunks in bursts_of_chunks:
+                        for event in joined(reading.read(chunks)):
+                            yield event
+                        reading.raise_fault(response)
+        finally:
+            self._n_streams -= 1
         if reading.is_empty:
             raise ModelGarbled(f"The model server at {self._address.url} ended without an answer.")
         for event in reading.end():
@@ -213,9 +197,10 @@ class OpenAICompatibleModel:
         return self._client
 
     def _new_http(self) -> httpx2.AsyncClient:
-        is_near = _is_near(self._address.host)
-        return httpx2.AsyncClient(
-            timeout=self._timeout, trust_env=not is_near, follow_redirects=True
+        return paced_client(
+            lambda: pace_of(self._n_streams),
+            timeout=self._timeout,
+            is_near=_is_near(self._address.host),
         )
 
     # --- When it fails ----------------------------------------------------------------------
@@ -294,77 +279,30 @@ def _json(data: bytes) -> Any:
         return None
 
 
-async def _next_chunk(stream: openai.AsyncStream[Any], reading: _Reading) -> Any:
-    """Once the model has finished, whatever goes wrong or takes long ends the stream."""
+async def _chunks(response: httpx2.Response, reading: Reading) -> AsyncGenerator[list[Any], None]:
+    """What the events hold, those that came together in one list. Once the model has finished,
+    whatever goes wrong or takes long ends the stream; what follows the last event is read past, so
+    that the connection can be kept."""
+    events = EventReader()
+    async with aclosing(bursts(response.aiter_bytes())) as received:
+        while True:
+            try:
+                async with asyncio.timeout(AFTER_FINISH_SECONDS if reading.is_finished else None):
+                    data = await _next(received)
+            except (TimeoutError, *_FAILURES):
+                if reading.is_finished:
+                    return
+                raise
+            yield parsed(events.feed(data) if data else events.close())
+            if not data:
+                return
+
+
+async def _next(received: AsyncGenerator[bytes, None]) -> bytes:
+    """The next bytes; none at the end. Faults of the connection in the client's own words."""
     try:
-        async with asyncio.timeout(AFTER_FINISH_SECONDS if reading.is_finished else None):
-            return await anext(stream)
-    except StopAsyncIteration:
-        return _END
-    except (TimeoutError, *_FAILURES):
-        if reading.is_finished:
-            return _END
-        raise
-
-
-class _Reading:
-    """One answer as it comes in. The client does not check what it parses, so nothing is sure."""
-
-    def __init__(self) -> None:
-        self._calls = CallPieces()
-        self._reason = ""
-        self._usage: Usage | None = None
-        self._said_anything = False
-
-    @property
-    def is_finished(self) -> bool:
-        return bool(self._reason)
-
-    @property
-    def is_empty(self) -> bool:
-        return not (self._reason or self._said_anything or self._calls.calls())
-
-    def read(self, chunk: object) -> Iterator[ModelEvent]:
-        self._usage = _usage(field(chunk, "usage")) or self._usage
-        choices = field(chunk, "choices")
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        delta = field(choice, "delta") or field(choice, "message")
-        yield from self._read_delta(delta)
-        self._reason = str(field(choice, "finish_reason") or self._reason)
-
-    def _read_delta(self, delta: object) -> Iterator[ModelEvent]:
-        thought = _text(field(delta, "reasoning_content") or field(delta, "reasoning"))
-        text = _text(field(delta, "content")) or _text(field(delta, "refusal"))
-        self._said_anything = self._said_anything or bool(thought or text)
-        if thought:
-            yield ReasoningDelta(thought)
-        if text:
-            yield TextDelta(text)
-        calls = field(delta, "tool_calls")
-        for piece in calls if isinstance(calls, list) else []:
-            self._calls.add(piece)
-
-    def end(self) -> Iterator[ModelEvent]:
-        calls = self._calls.calls()
-        yield from (ToolCallMade(call) for call in calls)
-        reason = _FINISH_REASONS.get(self._reason.lower(), "unknown")
-        if calls and reason in {"stop", "unknown"}:
-            reason = "tool_calls"
-        elif reason == "tool_calls" and not calls:
-            reason = "unknown"
-        yield Finished(reason, self._usage)
-
-
-def _text(value: object) -> str:
-    """A text, or the text parts of a list of parts."""
-    if isinstance(value, list):
-        return "".join(_text(field(part, "text")) for part in value)
-    return value if isinstance(value, str) else ""
-
-
-def _usage(usage: object) -> Usage | None:
-    counts = field(usage, "prompt_tokens"), field(usage, "completion_tokens")
-    if not any(isinstance(count, int) for count in counts):
-        return None
-    prompt, completion = (max(count, 0) if isinstance(count, int) else 0 for count in counts)
-    return Usage(prompt, completion)
+        return await anext(received, b"")
+    except httpx2.TimeoutException as error:
+        raise openai.APITimeoutError(error.request) from error
+    except httpx2.RequestError as error:
+        raise openai.APIConnectionError(request=error.request) from error

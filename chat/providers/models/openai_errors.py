@@ -72,12 +72,6 @@ class Fault:
         return cls.read(error.body, getattr(error, "status_code", 0))
 
     @classmethod
-    def of_chunk(cls, chunk: object) -> Fault:
-        """Of an error that was sent in the place of a chunk."""
-        names = ("message", "code", "type")
-        return cls.read({name: getattr(chunk, name, None) for name in names})
-
-    @classmethod
     def read(cls, body: object, status: int = 0) -> Fault:
         message = _message(body)
         code = _field(body, "code")

@@ -4,7 +4,7 @@ import textwrap
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.engine.tokens import estimate_tokens
+from memory.engine.tokens import _long, _short, estimate_tokens
 
 
 def test_nothing_costs_nothing():
@@ -39,3 +39,10 @@ def test_code_costs_more_a_character_than_prose():
 def test_scripts_without_spaces_are_counted_on_the_safe_side():
     assert estimate_tokens("水は凍ると膨張する") == 14
     assert estimate_tokens("Вода") == 4
+
+
+@given(st.text("abZ09 .,(\n\t\x00\x1fé中😀\x85", min_size=1, max_size=60), st.integers(1, 40))
+def test_long_texts_are_counted_as_short_ones(text, times):
+    stretched = "".join(char * times for char in text)
+    assert _long(text) == _short(text)
+    assert _long(stretched) == _short(stretched)

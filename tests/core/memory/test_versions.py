@@ -1,6 +1,8 @@
 import pytest
 
 from memory.engine import History
+from memory.engine.calls import read_call
+from memory.engine.versions import Row, Versions
 from tests.core.memory.builders import edit, filler, said, shown, tool
 
 PAGE = "\n".join(f"row_{n} = {n * 7}" for n in range(40))
@@ -108,3 +110,16 @@ def test_deleting_the_new_reading_makes_the_old_one_current_again():
     text = shown(history, "What is MAX_SIZE now?", 4000)
     assert "MAX_SIZE = 17" in text
     assert "99" not in text
+
+
+def test_reading_one_file_a_thousand_times_costs_the_same_every_time():
+    """Counted, not timed: the rows that a reading is compared with are those that share a text."""
+    versions = Versions()
+    looked_at = []
+    for number in range(300):
+        call = read_call(tool("", args={"offset": number * 20, "limit": 20}))
+        rows = [Row(number * 20 + at, f"row {number * 20 + at}") for at in range(20)]
+        looked_at.append(len(versions._targets[call.target]._shared(rows)) if number else 0)
+        versions.note(call, rows, ok=True)
+    assert set(looked_at) == {0}
+    assert versions.note(call, [Row(9000, "another row")], ok=True).closed == [*range(5980, 6000)]

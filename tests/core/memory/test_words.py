@@ -1,14 +1,16 @@
 import numpy as np
+import snowballstemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.engine import History
 from memory.engine.index import K1, B, idf
 from memory.engine.plan import Plan
-from memory.engine.terms import terms_of, word_terms
+from memory.engine.terms import _WORD, stem, terms_of, word_terms
 from memory.engine.words import word_scores
 from tests.core.memory.builders import said, tool
 
+english = snowballstemmer.stemmer("english").stemWord
 WORDS = st.lists(st.sampled_from(["alpha", "beta", "gamma", "  delta", "\n"]), max_size=14)
 TALK = st.lists(
     st.tuples(st.sampled_from(["user", "tool"]), WORDS.map(" ".join)), min_size=1, max_size=8
@@ -19,14 +21,15 @@ def naive(history, terms, plan):
     """Every term of every line counted one by one, with the plan's weights."""
     lines = [(entry, number) for entry in history.entries for number in range(len(entry.lines))]
     own = [terms_of(entry.line_text(number)) for entry, number in lines]
-    group = history.layout._group.values
+    slots = history.layout.slots.values
+    headings = [len(history.index.terms_of(entry.first_row - 1)) for entry, _ in lines]
 
     def around(count, at):
         total = float(count(at))
         for sign, weights in ((-1, plan.before), (1, plan.after)):
             for distance, weight in enumerate(weights, 1):
                 other = at + sign * distance
-                if 0 <= other < len(lines) and group[other] == group[at]:
+                if 0 <= other < len(lines) and slots[other] - slots[at] == other - at:
                     total += weight * count(other)
         return total
 
@@ -40,7 +43,7 @@ def naive(history, terms, plan):
 
     length = [
         around(lambda n: len(own[n]), at) + plan.enclosing * sum(len(own[n]) for n in above(at))
-        + plan.heading * float(history.layout.heading_length.values[at])
+        + plan.heading * headings[at]
         for at in range(len(lines))
     ]  # fmt: skip
     scores = np.zeros(len(lines))
@@ -65,8 +68,25 @@ def test_scores_are_those_of_the_formula_over_the_surroundings(talk):
     )
     plan = Plan()
     terms = {"alpha": 1.0, "beta": 0.5, "delta": 1.0}
-    fast = word_scores(history.index, history.layout, terms, plan)
+    fast = word_scores(history.index, history.layout, terms)
     assert np.allclose(fast, naive(history, terms, plan), atol=1e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(TALK)
+def test_the_surroundings_weighed_line_by_line_are_those_weighed_at_once(talk):
+    history = History([said(t) if role == "user" else tool(t, "x", "y") for role, t in talk])
+    layout = history.layout
+    told = layout.around_length.values[layout.slots.values]
+    lengths = [len(terms_of(e.line_text(n))) for e in history.entries for n in range(len(e.lines))]
+    assert layout.length.values[layout.slots.values].tolist() == lengths
+    assert np.isclose(layout.mean_length, told.mean() if told.any() else 1)
+    assert np.isclose(layout.mean_length, told.mean() if len(told) and told.any() else 1.0)
+    slots, counts = layout.slots.values, np.array(lengths, np.int32)
+    beside = layout.around(slots, counts)
+    few = np.bincount(*layout.beside(slots, counts), minlength=layout.n_slots)
+    assert np.allclose(beside, few[: layout.n_slots], atol=1e-4)
+    assert (told >= beside[slots] - 1e-4).all()
 
 
 def test_identifiers_count_whole_and_in_parts():
@@ -93,3 +113,17 @@ def test_the_beginning_of_a_word_outlives_its_inflection():
 
 def test_scripts_without_spaces_share_pairs_of_characters():
     assert set(terms_of("妹は長崎に住んでいます")) & set(terms_of("妹はどこ"))
+
+
+@given(st.text("aZ9_+#.-/:@' (\n", max_size=30))
+def test_an_ascii_text_has_the_words_of_any_text(text):
+    expected = [term for word in _WORD.findall(text) for term in terms_of(word)]
+    assert terms_of(text) == expected
+
+
+@given(
+    st.text("abcdefghilmnorstuvyz", min_size=1, max_size=8),
+    st.sampled_from(["", "able", "ant", "ed", "ing", "ion", "er", "ism", "ment", "ogi", "ness"]),
+)
+def test_a_word_that_is_not_stemmed_has_no_ending_to_lose(word, ending):
+    assert stem(word + ending) == english(word + ending)

@@ -56,12 +56,16 @@ def read_turn(messages: Sequence[Message]) -> Turn:
     background = _background(text, earlier)
     calls = [call for message in messages[asked_at + 1 :] for call in message.tool_calls]
     results = [_result(message.text) for message in messages if message.role == "tool"]
+    recalled = [_result(message.text) for message in messages[1:] if message.role == "system"]
+    earlier = [*_said_earlier(recalled), *earlier]
     return Turn(
         question=Question(text, background),
         query=" ".join(filter(None, (background, text))),
         written=written,
         tried=tuple(call.name for call in calls),
-        passages=tuple(dict.fromkeys(p for result in results for p in _passages(result))),
+        passages=tuple(
+            dict.fromkeys(p for result in [*recalled, *results] for p in _passages(result))
+        ),
         reasons={who: why for result in results for who, why in _reasons(result)},
         said=tuple(Passage(number=0, title="", text=one) for one in earlier),
         kept=results[-1] if results else {},
@@ -155,6 +159,14 @@ def _passages(result: Mapping[str, Any]) -> Iterator[Passage]:
                     text=text,
                     published=_day(source.get("published")),
                 )
+
+
+def _said_earlier(recalled: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What the person said in the older lines that were recalled for the question."""
+    for told in recalled:
+        for one in _dicts(told.get("earlier")):
+            if one.get("who") == "user":
+                yield _text(one.get("text"))
 
 
 def _reasons(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

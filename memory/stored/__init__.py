@@ -1,0 +1,1 @@
+"""The index in the database: written message by message, read question by question."""
