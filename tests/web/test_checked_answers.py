@@ -184,18 +184,6 @@ async def test_a_text_that_is_cleaned_at_its_end_keeps_its_marks(
     assert "2 not supported" not in json.dumps(heard, ensure_ascii=False)
 
 
-async def test_the_line_of_a_turn_counts_what_was_mended_and_what_was_not(
-    page_of: Any, alice: Any, model: Any, caplog: Any
-) -> None:
-    wrong = f"{FALSE} [n]\n\nIt has 997 seas [n]."
-    model([SEARCH, writes(wrong), writes(f"{TRUE} [n]"), writes("It has 998 seas [n].")])
-    page = await page_of(alice)
-    await page.ask(QUESTION)
-    (line,) = [record.fields for record in caplog.records if record.message == "turn"]
-    assert (line["mended"], line["unsupported"]) == (1, 1)
-    assert "997" not in str(line)
-
-
 async def test_an_answer_that_passes_costs_no_call_and_no_event(
     page_of: Any, alice: Any, model: Any
 ) -> None:
