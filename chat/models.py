@@ -11,21 +11,39 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import F, Q
 
+from chat.accounts.models import (
+    AuditEntry,
+    ContentAccess,
+    Invitation,
+    Quota,
+    RateCount,
+    Session,
+    StoredSetting,
+    Usage,
+)
 from chat.library_models import LibraryDocument, LibraryFolder, LibraryPassage
 from chat.statuses import RunStatus
 
 __all__ = [
+    "AuditEntry",
     "Citation",
+    "ContentAccess",
     "Conversation",
+    "Invitation",
     "LibraryDocument",
     "LibraryFolder",
     "LibraryPassage",
     "Message",
     "Passage",
+    "Quota",
+    "RateCount",
     "Run",
     "RunEvent",
+    "Session",
     "SignInLink",
     "Source",
+    "StoredSetting",
+    "Usage",
     "User",
     "WorkerSign",
 ]
@@ -40,7 +58,12 @@ class User(AbstractUser):
 class SignInLink(models.Model):
     """A single-use way in for one user. Only a hash of the token is kept."""
 
+    class Purpose(models.TextChoices):
+        SIGN_IN = "sign_in"
+        RESET = "reset"
+
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sign_in_links")
+    purpose = models.CharField(max_length=10, choices=Purpose.choices, default=Purpose.SIGN_IN)
     token_hash = models.CharField(max_length=64, unique=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True, blank=True)
@@ -151,6 +174,8 @@ class Run(models.Model):
     last_error = models.TextField(blank=True)
     followups = models.JSONField(default=list)
     process = models.CharField(max_length=200, blank=True)
+    # Where it was asked from, for the rate of its searches; gone when the run has ended.
+    address = models.CharField(max_length=64, blank=True)
     started_at = models.DateTimeField()
     heartbeat_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)

@@ -1,7 +1,6 @@
-from django.urls import path
+from django.urls import include, path
 
 from chat import views
-from chat.accounts import views as accounts
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -16,9 +15,7 @@ urlpatterns = [
     path("runs/<int:run>/working/", views.working, name="working"),
     path("library/<int:pk>", views.document, name="document"),
     path("sidebar/", views.sidebar, name="sidebar"),
-    path("sign-in/", accounts.SignIn.as_view(), name="sign-in"),
-    path("sign-in/<str:token>/", accounts.sign_in_by_link, name="sign-in-by-link"),
-    path("sign-out/", accounts.sign_out, name="sign-out"),
+    path("", include("chat.accounts.urls")),
     path("check/", views.check, name="check"),
     path("healthz", views.healthz, name="healthz"),
     path("metrics", views.metrics, name="metrics"),

@@ -29,6 +29,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from chat import metrics as counted
 from chat import store
+from chat.accounts import asking
+from chat.accounts.views import address
 from chat.agent.sources import LIBRARY_DOMAIN, is_linkable
 from chat.forms import AskForm
 from chat.hub import hub
@@ -46,6 +48,7 @@ from chat.wiring import examples, metrics_access, model_label, question_max_char
 from chat.working import working_of
 
 LIST_LENGTH = 200
+REFUSALS = {"unknown": 404, "too_many": 429, "quota": 429}
 QUEUE_SECONDS = 3.0
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
 
@@ -95,10 +98,13 @@ async def ask(request: HttpRequest) -> HttpResponse:
     if not valid:
         return await sync_to_async(_refused)(request, form.first_error(), status=400)
     try:
-        run, is_new = await sync_to_async(store.begin_run)(user, form.ask())
+        run, is_new = await sync_to_async(asking.begin_run)(user, form.ask(), address(request))
     except store.Refused as refused:
-        status = 404 if refused.code == "unknown" else 409
-        return await sync_to_async(_refused)(request, str(refused), status=status)
+        status = REFUSALS.get(refused.code, 409)
+        response = await sync_to_async(_refused)(request, str(refused), status=status)
+        if refused.wait_seconds:
+            response["Retry-After"] = str(refused.wait_seconds)
+        return response
     if is_new:
         manager.start(run.pk)
         hub.publish(run.conversation_id)

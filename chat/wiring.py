@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -16,9 +17,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import httpx
 from asgiref.sync import async_to_sync
-from django.conf import settings
+from django.db import DatabaseError
 
 from chat import store
+from chat.accounts import stored
+from chat.accounts.searching import LimitedSearcher
 from chat.agent.checking import Checking
 from chat.agent.limits import Limits
 from chat.agent.loop import Means, Turn
@@ -51,11 +54,13 @@ from memory.service import SummaryLimits, count_tokens, without_secrets
 if TYPE_CHECKING:
     from chat.providers.models.openai_compatible import OpenAICompatibleModel
 
+settings = stored.Configured()
+
 LOOK_AGAIN_SECONDS = 60.0
 CONTEXT_TOKENS = 16_000
 HISTORY_SHARE = 0.5
 MEMORY_SHARE = 0.125
-SUMMARY_SHARE, SUMMARY_CHUNK_TOKENS = 0.5, 6_000
+SUMMARY_SHARE, SUMMARY_CHUNK_TOKENS, SUMMARY_ANSWER_TOKENS = 0.5, 6_000, 2_048
 
 EXAMPLES = (
     "Why does ice float?",
@@ -78,6 +83,7 @@ class Prepared:
 
 
 async def prepare_run(run: Run) -> Prepared:
+    services().catch_up(await in_database(stored.refresh)())
     answer = ""
     sources: Sequence[Source] = ()
     if run.continues:
@@ -146,12 +152,15 @@ def _history_budget(question: str, context_tokens: int) -> int:
 
 
 def summary_limits() -> SummaryLimits:
-    """A model gets no more to read at a time than half of what it can take."""
-    most = int(SUMMARY_SHARE * (settings.LUMINA_MODEL_CONTEXT_TOKENS or CONTEXT_TOKENS))
+    """A model gets no more to read at a time than half of what it can take, and may write a
+    quarter: more than a summary needs, as it may think first."""
+    context = settings.LUMINA_MODEL_CONTEXT_TOKENS or CONTEXT_TOKENS
+    most = int(SUMMARY_SHARE * context)
     return SummaryLimits(
         spans=settings.LUMINA_SUMMARY_SPANS,
         tokens=settings.LUMINA_SUMMARY_TOKENS,
         chunk_tokens=min(SUMMARY_CHUNK_TOKENS, most),
+        answer_tokens=min(SUMMARY_ANSWER_TOKENS, most // 2),
         seconds=settings.LUMINA_SUMMARY_SECONDS,
     )
 
@@ -186,6 +195,7 @@ class Services:
         self._model: ChatModel | None = None
         self._looked_at = 0.0
         self._said_context: int | None = None
+        self._version = 0
 
     @cached_property
     def _client(self) -> httpx.AsyncClient:
@@ -216,7 +226,12 @@ class Services:
             [LibraryProvider(run.owner_id, run.conversation.folder_id)],
             timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS,
         )
-        return Toolbox(web=self._web, library=library, reader=self._reader, memory=RunMemory(run))
+        return Toolbox(
+            web=self._web and LimitedSearcher(self._web, run.owner_id, run.address),
+            library=LimitedSearcher(library, run.owner_id, run.address),
+            reader=self._reader,
+            memory=RunMemory(run),
+        )
 
     async def model(self) -> ChatModel:
         """The configured model; else one found on this machine; else the built-in answerer.
@@ -256,6 +271,14 @@ class Services:
             if found:
                 return remote_model(found.base_url, found.model)
         return ExtractiveAnswerer()
+
+    def catch_up(self, version: int) -> None:
+        """Begins anew after stored settings have changed. Runs under way keep what they have."""
+        if version != self._version:
+            for name in ("_client", "_web"):
+                self.__dict__.pop(name, None)
+            self._model, self._said_context = None, None
+            self._looked_at, self._version = 0.0, version
 
     async def close(self) -> None:
         if "_client" in self.__dict__:
@@ -312,6 +335,8 @@ def services() -> Services:
 
 async def warm_up() -> None:
     """Does beside the server's start what the first question would wait for."""
+    with suppress(DatabaseError):  # a database that is not ready is told of elsewhere
+        services().catch_up(await in_database(stored.refresh)())
     await asyncio.to_thread(import_module, "chat.providers.models.openai_compatible")
     await services().model()
 
@@ -395,6 +420,7 @@ def secrets_in_use() -> list[str]:
         settings.LUMINA_TAVILY_KEY,
         settings.LUMINA_BRAVE_KEY,
         settings.LUMINA_METRICS_TOKEN,
+        settings.EMAIL_HOST_PASSWORD,
         str(settings.DATABASES["default"].get("PASSWORD") or ""),
         *(urlsplit(address).password or "" for address in addresses),
     ]

@@ -23,7 +23,7 @@ from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
 from memory.ports import MessageReader, ReadMessage
 from memory.private import screen_secrets
-from memory.stored import recalling
+from memory.stored import checking, recalling
 from memory.stored.indexing import NotTheirs, forget_index
 from memory.summarising import (
     KeptSummary,
@@ -54,7 +54,9 @@ __all__ = [
     "SummaryLimits",
     "SummaryText",
     "asks_name",
+    "check",
     "clean_text",
+    "conversations",
     "count_tokens",
     "exact_terms",
     "folded",
@@ -67,6 +69,7 @@ __all__ = [
     "note_of",
     "read_file",
     "read_messages_with",
+    "rebuild",
     "recall",
     "remember",
     "remember_later",
@@ -221,3 +224,18 @@ def recall(
         first_source=first_source,
         policy=policy,
     )
+
+
+def conversations() -> list[int]:
+    """All of them, the oldest first."""
+    return recalling.conversations()
+
+
+def rebuild(conversation_id: int) -> int:
+    """Index a conversation anew; says how many of its messages are indexed."""
+    return checking.rebuild(_readers[0], conversation_id)
+
+
+def check(conversation_id: int) -> list[str]:
+    """In what the index of a conversation differs from one built afresh, in plain words."""
+    return checking.differences(_readers[0], conversation_id)

@@ -179,9 +179,9 @@ class _TurnRun:
             history,
             now=self._means.clock.now(),
             remembered=self._turn.remembered,
-            session=self._turn.session,
             summaries=quote_summaries(history.summaries) if history.summaries else "",
             earlier=earlier,
+            session=self._turn.session,
         )
         return build_continuation(prompt, self._turn.answer) if self._turn.answer else prompt
 

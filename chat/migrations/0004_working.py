@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chat', '0002_worker_signs'),
+        ('chat', '0003_people'),
     ]
 
     operations = [

@@ -22,11 +22,15 @@ BUSY = "An answer is still being written in this conversation. Stop it first."
 
 
 class Refused(Exception):
-    """An ask that cannot be taken. `code` is for programs, the message for people."""
+    """An ask that cannot be taken. `code` is for programs, the message for people.
 
-    def __init__(self, code: str, message: str) -> None:
+    `wait_seconds` is after how long the same ask will be taken; 0 when waiting changes nothing.
+    """
+
+    def __init__(self, code: str, message: str, wait_seconds: int = 0) -> None:
         super().__init__(message)
         self.code = code
+        self.wait_seconds = wait_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +58,7 @@ class Ask:
     regenerates: int | None = None
     continues: int | None = None
     time_zone: str = ""
+    address: str = ""
     facts: SessionFacts | None = None
 
 
@@ -108,6 +113,7 @@ def _begin(owner: User, ask: Ask) -> Run:
         client_id=ask.client_id,
         continues=ask.continues is not None,
         time_zone=ask.time_zone,
+        address=ask.address,
         process=PROCESS,
         started_at=now,
         heartbeat_at=now,

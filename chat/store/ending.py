@@ -9,6 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from chat.accounts import usage
 from chat.agent import values
 from chat.agent.events import AgentEvent
 from chat.citing import FoundCitation
@@ -66,10 +67,12 @@ def _close(run: Run, ending: Ending) -> None:
         fail_count=ending.fail_count,
         last_error=ending.last_error,
         model_name=ending.model_name[:200],
+        address="",
         finished_at=now,
     )
     if moved != 1:
         raise RunLost
+    usage.add(run.owner_id, tokens=ending.usage.prompt_tokens + ending.usage.completion_tokens)
     Conversation.objects.filter(pk=run.conversation_id).update(updated_at=now)
 
 

@@ -83,7 +83,7 @@ def _advance(appends: Sequence[Append]) -> None:
     ]
     with connection.cursor() as cursor:
         cursor.executemany(
-            f"UPDATE {Run._meta.db_table} SET last_seq = %s, heartbeat_at = %s"
+            f"UPDATE {Run._meta.db_table} SET last_seq = %s, heartbeat_at = %s"  # noqa: S608 (a name of ours)
             " WHERE id = %s AND status = %s AND last_seq = %s",
             moves,
         )

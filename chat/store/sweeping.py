@@ -61,6 +61,7 @@ def interrupt(run_id: int, reason: str = INTERRUPTED) -> bool:
         moved = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING).update(
             status=RunStatus.INTERRUPTED,
             reason=reason,
+            address="",
             finished_at=timezone.now(),
             last_seq=F("last_seq") + 1,
         )

@@ -10,7 +10,6 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
-from django.db.models import Q
 from numpy.typing import NDArray
 
 from memory.engine.analysis import clean_text_of
@@ -33,6 +32,9 @@ from memory.stored.totals import Totals
 _UNKNOWN_COST = 8
 _SPARE = 1.5
 _SPARE_LINES = 80
+_READ = (
+    "place", "key", "first_row", "spans", "as_written", "dates", "closings",
+)  # fmt: skip
 
 
 class _Entries(Sequence[Entry]):
@@ -99,6 +101,7 @@ class StoredHistory(History):
 
     def read_ahead(self, rows: NDArray[np.int64], left: int) -> int:
         """As many as a budget may want, by what each line costs: the rest waits."""
+        rows = rows[: int(_SPARE * left) + _SPARE_LINES]  # a line costs a token or more
         known = self.places.cost[rows - self.layout.message.values[rows] - 1]
         spent = np.cumsum(np.where(known > 0, known, _UNKNOWN_COST))
         n = int(np.searchsorted(spent, _SPARE * left)) + _SPARE_LINES
@@ -120,17 +123,9 @@ class StoredHistory(History):
             self._hold(number, part, texts[part.key])
 
     def _parts_at(self, numbers: Sequence[int]) -> dict[int, Part]:
-        by_block: dict[int, list[int]] = {}
-        for number in numbers:
-            block, position = self.places.place_of(number)
-            by_block.setdefault(block, []).append(position)
-        wanted = Q(pk=None)
-        for block, positions in by_block.items():
-            wanted |= Q(block_id=block, position__in=positions)
-        parts = Part.objects.filter(wanted)
-        first = self.places.first_part_of_block
-        held = {first[part.block_id] + part.position: part for part in parts}
-        return {number: held[number] for number in numbers if number in held}
+        number_of = self.places.places_of(numbers)
+        parts = Part.objects.filter(place__in=number_of).only(*_READ)
+        return {number_of[part.place]: part for part in parts}
 
     def _hold(self, number: int, part: Part, message: Message) -> None:
         text, call = message.text, read_call(message)

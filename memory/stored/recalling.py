@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
+from typing import Any
 
 from memory.engine.tokens import CountTokens, estimate_tokens
 from memory.engine.values import Packed, Policy
-from memory.index_models import Mark
+from memory.index_models import IndexState, Mark
 from memory.ports import MessageReader
 from memory.stored.chains import path_to
 from memory.stored.indexing import StaleIndex, forget_index, index_path, mark_of
@@ -94,3 +95,9 @@ def _mark(
         return None
     found = mark_of(owner_id, conversation_id, head_id)
     return found or index_path(reader, owner_id, conversation_id, head_id)
+
+
+def conversations() -> list[int]:
+    """The ids of all conversations, rising."""
+    rows: Any = IndexState._meta.get_field("conversation").related_model
+    return list(rows._default_manager.order_by("pk").values_list("pk", flat=True))
