@@ -88,6 +88,14 @@ def test_the_page_shows_the_lines_that_were_packed_and_no_others(run: Run) -> No
     assert "The keel is 2.40 metres long." in [line.text for line in shown]
 
 
+def test_older_lines_stand_as_they_are_quoted_counts_then_what_was_said_then_pages(
+    run: Run,
+) -> None:
+    refs = [piece.ref[:1] for piece in seen_turn(run).pack.older]
+    assert refs == sorted(refs, key=["", "m", "s"].index)
+    assert {"m", "s"} <= set(refs)
+
+
 def test_a_date_stands_behind_the_word_that_meant_it(alice: User) -> None:
     run = packed_turn(alice, question="The keel of Marlene was painted yesterday. Was it?")
     texts = [line.text for piece in seen_turn(run).pack.older for line in piece.lines]
