@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from django.utils.safestring import SafeString
 
 from chat import store
-from chat.models import Conversation, Message, Run, RunEvent, Source
+from chat.agent.values import Span
+from chat.models import Citation, Conversation, Message, Run, RunEvent, Source
 from chat.presenting import TurnPresenter, id_prefix, safe_answer
 from chat.statuses import RunStatus
 from chat.steps import Steps, steps_of
@@ -134,6 +135,10 @@ class _Rows:
             self._events[row.run_id].append(store.as_event(row))
         cited = Source.objects.filter(run__in=runs, citations__isnull=False)
         self._used = set(cited.values_list("pk", flat=True))
+        self._unsupported: dict[int, list[Span]] = defaultdict(list)
+        failed = Citation.objects.filter(answer__run__in=runs).exclude(problem="")
+        for answer_id, start, end in failed.values_list("answer_id", "start", "end"):
+            self._unsupported[answer_id].append(Span(start, end))
 
     def parts(self, run: Run) -> dict:
         sources, events = self._sources[run.pk], self._events[run.pk]
@@ -151,11 +156,16 @@ class _Rows:
         return {
             "run": run,
             "steps": steps_of(events, over=True),
-            "html": safe_answer(run.answer.text, sources, run.answer_id),
+            "html": safe_answer(
+                run.answer.text,
+                sources,
+                run.answer_id,
+                unsupported=self._unsupported[run.answer_id],
+            ),
             "used": [one for one in sources if one.pk in self._used],
             "others": [one for one in sources if one.pk not in self._used],
             "seq": run.last_seq,
         }
 
 
-_TEXT_EVENTS = ("text_added", "text_corrected", "citation_added")
+_TEXT_EVENTS = ("text_added", "citation_added")

@@ -1,7 +1,6 @@
-from django.urls import path
+from django.urls import include, path
 
 from chat import views
-from chat.accounts import views as accounts
 from chat.inspecting import views as inspecting
 
 urlpatterns = [
@@ -15,11 +14,10 @@ urlpatterns = [
     path("c/<int:conversation>/turns/<int:pk>/", inspecting.turn, name="turn"),
     path("runs/<int:pk>/stop/", views.stop, name="stop"),
     path("runs/<int:run>/sources/<int:number>/", views.source, name="source"),
+    path("runs/<int:run>/working/", views.working, name="working"),
     path("library/<int:pk>", views.document, name="document"),
     path("sidebar/", views.sidebar, name="sidebar"),
-    path("sign-in/", accounts.SignIn.as_view(), name="sign-in"),
-    path("sign-in/<str:token>/", accounts.sign_in_by_link, name="sign-in-by-link"),
-    path("sign-out/", accounts.sign_out, name="sign-out"),
+    path("", include("chat.accounts.urls")),
     path("check/", views.check, name="check"),
     path("healthz", views.healthz, name="healthz"),
     path("metrics", views.metrics, name="metrics"),

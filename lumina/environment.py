@@ -12,6 +12,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
+AWAY_SECONDS = 3
+
 
 class Environment:
     """Reads variables, remembers each name it was asked for and every value it could not use.
@@ -112,16 +114,25 @@ class Environment:
             self._fault(name, f"{scheme}:…", "must begin with postgres:// or sqlite:///", None)
             value = ""
         if scheme in {"postgres", "postgresql"}:
-            config: dict[str, Any] = dict(dj_database_url.parse(value))
+            config: dict[str, Any] = dict(dj_database_url.parse(value, conn_health_checks=True))
+            # All work of a server waits in one line: a database that is away must be told soon,
+            # and the pool must not sleep over its return.
             config["OPTIONS"] = {
+                "connect_timeout": AWAY_SECONDS,
                 **config.get("OPTIONS", {}),
-                "pool": {"min_size": 0, "max_size": 20, "timeout": 20},
+                "pool": {
+                    "min_size": 0,
+                    "max_size": 20,
+                    "timeout": AWAY_SECONDS,
+                    "reconnect_timeout": AWAY_SECONDS,
+                },
             }
             return config
         file = dj_database_url.parse(value)["NAME"] if value else str(default_file)
         return {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": file,
+            "CONN_MAX_AGE": None,  # a message on a socket would otherwise open the file anew
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
                 "timeout": 20,

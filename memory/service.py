@@ -11,6 +11,8 @@ from memory import store
 from memory.engine.files import FileRefused, label_of, normal_path
 from memory.engine.opening import Opened, StoredFile, always_read, matching_skills, opened
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
+from memory.engine.terms import exact_terms
+from memory.engine.terms import fold as folded
 from memory.engine.tokens import estimate_tokens
 from memory.engine.values import Message as HistoryMessage
 from memory.engine.values import Packed, Policy, Span
@@ -21,6 +23,7 @@ from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
 from memory.ports import MessageReader, ReadMessage
+from memory.private import screen_secrets
 from memory.stored import checking, recalling, state
 from memory.stored.indexing import NotTheirs, forget_index
 from memory.stored.state import IndexedState
@@ -58,8 +61,10 @@ __all__ = [
     "clean_text",
     "conversations",
     "count_tokens",
+    "exact_terms",
     "file_ids",
     "file_paths",
+    "folded",
     "forget",
     "forget_index",
     "index_state",
@@ -82,6 +87,7 @@ __all__ = [
     "summarise",
     "summarise_with",
     "wish_to_remember",
+    "without_secrets",
     "write",
     "written_lines",
 ]
@@ -90,6 +96,11 @@ __all__ = [
 def clean_text(text: str, *, author: Author = "assistant") -> str:
     """Text as it may be stored: no storage marker, no control characters, no thoughts."""
     return sanitize(text, author=author).text
+
+
+def without_secrets(text: str) -> str:
+    """The text without its lines that hold a password or a key."""
+    return screen_secrets(text).text
 
 
 def count_tokens(text: str) -> int:

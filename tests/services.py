@@ -76,10 +76,26 @@ class Server:
         if self._process is not None:
             processes.stop([self._process], grace_seconds=10, first=signal.SIGINT)
 
+    def kill(self) -> None:
+        """End it as a crash would: no chance to tidy up."""
+        if self._process is not None:
+            processes.stop([self._process], grace_seconds=0, first=signal.SIGKILL)
+
 
 @contextmanager
 def postgres(folder: Path) -> Iterator[str]:
     """A PostgreSQL server for as long as the block runs; yields its DATABASE_URL."""
+    speed = ["-F", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"]
+    server = postgres_server(folder, *speed)
+    try:
+        server.start(postgres_answers)
+        yield postgres_url(server)
+    finally:
+        server.stop()
+
+
+def postgres_server(folder: Path, *options: str) -> Server:
+    """A PostgreSQL server that is not started yet, for tests that stop and start one themselves."""
     uid = NOBODY if os.geteuid() == 0 else None
     folder.mkdir(parents=True)
     binaries = _postgres_binaries(folder, uid)
@@ -91,15 +107,13 @@ def postgres(folder: Path) -> Iterator[str]:
 
     def command(port: int) -> list[str]:
         loopback = ["-h", "127.0.0.1", "-p", str(port), "-k", ""]
-        speed = ["-F", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"]
-        return [str(binaries / "postgres"), "-D", str(data), *loopback, *speed]
+        return [str(binaries / "postgres"), "-D", str(data), *loopback, *options]
 
-    server = Server(data, command, uid)
-    try:
-        server.start(_postgres_answers)
-        yield f"postgres://lumina@127.0.0.1:{server.port}/postgres"
-    finally:
-        server.stop()
+    return Server(data, command, uid)
+
+
+def postgres_url(server: Server) -> str:
+    return f"postgres://lumina@127.0.0.1:{server.port}/postgres"
 
 
 @contextmanager
@@ -134,7 +148,7 @@ def redis_answers(port: int) -> bool:
         return False
 
 
-def _postgres_answers(port: int) -> bool:
+def postgres_answers(port: int) -> bool:
     try:
         psycopg.connect(f"postgres://lumina@127.0.0.1:{port}/postgres", connect_timeout=2).close()
     except psycopg.OperationalError:

@@ -93,6 +93,18 @@ class Span:
         return text[self.start : self.end]
 
 
+@dataclass(frozen=True, slots=True)
+class CitedSentence:
+    """A sentence of an answer with the numbers of the sources that it cites, each once.
+
+    `claim` is what it says, as plain language without its markers.
+    """
+
+    span: Span
+    claim: str
+    numbers: tuple[int, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """A page or document, numbered from 1 within a turn.

@@ -19,7 +19,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from chat.inspecting.permission import may_see_content
+from chat.inspecting.permission import may_see_content, note_reading
 from chat.inspecting.views import PARTS, turn_page
 from chat.models import Conversation, Run, User
 from chat.statuses import RunStatus
@@ -34,6 +34,7 @@ class ConversationAdmin(admin.ModelAdmin):
     deletion are not among them: they would show titles."""
 
     list_display = ("name", "owner", "n_messages", "n_turns", "created_at", "updated_at")
+    fields = ("owner", "created_at", "updated_at")
     list_select_related = ("owner",)
     list_per_page = 50
 
@@ -113,7 +114,10 @@ class ConversationAdmin(admin.ModelAdmin):
     def turn_view(self, request: HttpRequest, pk: int, run: int) -> HttpResponse:
         row = self._conversation(request, pk)
         found = get_object_or_404(row.runs.select_related(*PARTS), pk=run)
-        with_content = may_see_content(operator_of(request), row.owner)
+        operator = operator_of(request)
+        with_content = may_see_content(operator, row.owner)
+        if with_content:
+            note_reading(operator, row)
         return turn_page(
             request,
             found,

@@ -3,7 +3,7 @@
 Synchronous, as Django 5.2 has no asynchronous transactions; callers wrap it.
 """
 
-from chat.store.asking import Ask, Refused, begin_run, own_conversation
+from chat.store.asking import Ask, Refused, SessionFacts, begin_run, own_conversation
 from chat.store.ending import Ending, cite, end_run
 from chat.store.events import (
     Append,
@@ -16,7 +16,6 @@ from chat.store.events import (
     note_receipt,
     read_events,
     request_stop,
-    text_so_far,
     to_stop,
 )
 from chat.store.reading import (
@@ -43,6 +42,7 @@ __all__ = [
     "Refused",
     "RunLost",
     "Said",
+    "SessionFacts",
     "append_all",
     "append_events",
     "as_event",
@@ -69,7 +69,6 @@ __all__ = [
     "sources_of",
     "sweep_all",
     "sweep_conversation",
-    "text_so_far",
     "to_stop",
     "window_before",
 ]

@@ -83,7 +83,7 @@ def _advance(appends: Sequence[Append]) -> None:
     ]
     with connection.cursor() as cursor:
         cursor.executemany(
-            f"UPDATE {Run._meta.db_table} SET last_seq = %s, heartbeat_at = %s"
+            f"UPDATE {Run._meta.db_table} SET last_seq = %s, heartbeat_at = %s"  # noqa: S608 (a name of ours)
             " WHERE id = %s AND status = %s AND last_seq = %s",
             moves,
         )
@@ -151,18 +151,3 @@ def _keep_source(run_id: int, source: values.Source) -> None:
         for span in source.passages
         if (span.start, span.end) not in known
     )
-
-
-def text_so_far(events: Iterable[dict[str, Any]]) -> str:
-    """The answer's text after these events: retractions go back to where their step began."""
-    text, step_start = "", 0
-    for event in events:
-        if event["type"] == "step_started":
-            step_start = len(text)
-        elif event["type"] == "text_added":
-            text += event["text"]
-        elif event["type"] == "text_retracted":
-            text = text[:step_start]
-        elif event["type"] == "text_corrected":
-            text = event["text"]
-    return text

@@ -29,7 +29,9 @@ def newest_runs(count: int) -> dict[int, int]:
 
 
 def run_with_parts(run_id: int) -> Run:
-    return Run.objects.select_related("owner", "conversation", "question", "answer").get(pk=run_id)
+    return Run.objects.select_related("owner", "conversation__folder", "question", "answer").get(
+        pk=run_id
+    )
 
 
 def cut_answer(run: Run) -> tuple[str, Sequence[values.Source]]:

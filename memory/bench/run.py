@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memory.bench.cost import CostRow, measure_cost
+from memory.bench.cost import CostRow, measure_cost, measure_page
 from memory.bench.follow_ups import follow_ups
 from memory.bench.languages import language_cases
 from memory.bench.locomo import load_locomo
@@ -62,6 +62,8 @@ class Wanted:
 class Results:
     tables: dict[str, Table]
     cost: list[CostRow]
+    page_ms: float | None = None
+    """What the lines of one page take to encode, where there is an encoder."""
 
 
 def product(embedder: Embedder | None) -> Plans:
@@ -96,7 +98,8 @@ def run(wanted: Wanted, tell: Tell = lambda line: None) -> Results:
     if wanted.ablations:
         tables |= _ablations(sessions, talks, wanted.embedder, tell)
     tell("cost" if wanted.cost else "done")
-    return Results(tables, measure_cost() if wanted.cost else [])
+    page_ms = measure_page(wanted.embedder) if wanted.cost and wanted.embedder else None
+    return Results(tables, measure_cost() if wanted.cost else [], page_ms)
 
 
 def _prepared(cases: Sequence[Case], plans: Plans, *, baselines: bool = True) -> Iterator[Prepared]:

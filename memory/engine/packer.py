@@ -13,14 +13,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import numpy as np
-
 from memory.engine.asking import asks_list, asks_past
 from memory.engine.frames import INTRO, NOTE, day, heading
 from memory.engine.history import History
 from memory.engine.ledger import LIST_SHARE, QUIET_SHARE, Topic
 from memory.engine.question import ask
-from memory.engine.ranker import Ranked, rank
+from memory.engine.ranker import Positions, Ranked, rank
 from memory.engine.values import (
     LeftOut,
     Message,
@@ -177,9 +175,13 @@ class Packer:
     def _candidates(self, ranked: Ranked, block: _Block) -> Iterator[tuple[int, float]]:
         """Rows with their scores, best first; after them those without a score, newest first."""
         n_relevant = ranked.n_relevant if self.policy == "lean" else len(ranked.order)
-        positions = ranked.order[:n_relevant]
+        yield from self._in_pieces(ranked, ranked.order[:n_relevant], block)
         if self.policy == "fill":
-            positions = np.concatenate([positions, ranked.unranked()[::-1]])
+            yield from self._in_pieces(ranked, ranked.unranked()[::-1], block)
+
+    def _in_pieces(
+        self, ranked: Ranked, positions: Positions, block: _Block
+    ) -> Iterator[tuple[int, float]]:
         rows = self.history.layout.rows.values[positions]
         while len(rows):
             n = self.history.read_ahead(rows, block.left)

@@ -26,8 +26,10 @@ class Plan:
     rrf_k: int = 10
     """Below the 60 of the paper: of two rankings that miss different things, the first few of each
     should get in, and a tight budget holds no more than a few."""
-    ranked: int = 1500
-    """So many lines of each ranking take part in the fusion."""
+    ranked: int = 6000
+    """So many lines of each ranking take part in the fusion: more than a wide budget holds."""
+    encode_output: bool = True
+    """Whether what tools printed gets vectors: it takes most of an encoder's time."""
     named_similar: float = 0.1
     """What being said by the speaker whom the question names adds to a similarity."""
     late: int = 400

@@ -374,6 +374,27 @@ def test_a_failure_changes_no_message_is_shown_and_tried_again(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_server_that_takes_less_than_was_said_gets_shorter_chunks_at_the_next_try(
+    alice: User, model: Callable[..., Any], settings: Any
+) -> None:
+    settings.LUMINA_MODEL_CONTEXT_TOKENS = 4_000
+
+    def small(body: dict[str, Any]) -> Any:
+        if len(body["messages"][-1]["content"]) > 4_000:
+            return fail(400, {"error": {"message": "maximum context length is 1000 tokens"}})
+        return say(GOOD)
+
+    model([{"reply": small, "times": 99}])
+    conversation = talk(alice, 60)
+    make(conversation, 32)
+    (kept,) = summaries_of(alice.pk, conversation.pk)
+    assert (kept.status, kept.tries) == ("failed", 1)
+    wait_over()
+    summarise(kept.summary_id)
+    assert summaries_of(alice.pk, conversation.pk)[0].status == "made"
+
+
+@pytest.mark.django_db(transaction=True)
 def test_an_answer_full_of_markers_and_thoughts_becomes_clean_text(
     alice: User, model: Callable[..., Any]
 ) -> None:

@@ -24,18 +24,19 @@ def build_prompt(
     *,
     now: datetime,
     remembered: Remembered | None = None,
+    session: str = "",
     summaries: str = "",
     earlier: str = "",
 ) -> list[Message]:
-    """System text with the memory files, summaries, the newest messages, older lines, skills for
-    this question, date and number of visible messages, then the question.
+    """System text with the memory files and session facts, summaries, the newest messages, older
+    lines, skills for this question, date and number of visible messages, then the question.
 
     `summaries` and `earlier` are quoted already. The beginning stays the same from turn to turn,
     so that a server's prompt cache holds.
     """
     skills = remembered.skills if remembered else ""
     return [
-        Message(role="system", text=system_text(remembered)),
+        Message(role="system", text=system_text(remembered, session)),
         *_told(summaries),
         *history.messages,
         *_told(earlier),
@@ -49,16 +50,16 @@ def _told(text: str) -> list[Message]:
     return [Message(role="system", text=text)] if text else []
 
 
-def system_text(remembered: Remembered | None) -> str:
+def system_text(remembered: Remembered | None, session: str = "") -> str:
     """One system text, as many models take no second one."""
     if remembered is None:
-        return wording("system")
+        return "\n\n".join(filter(None, (wording("system"), session)))
     memory = (
         wording("memory")
         .replace("{messages}", f"{remembered.window_messages}")
         .replace("{tokens}", f"{remembered.window_tokens:,}")
     )
-    return "\n\n".join(filter(None, (wording("system"), memory, remembered.start)))
+    return "\n\n".join(filter(None, (wording("system"), memory, remembered.start, session)))
 
 
 def build_continuation(prompt: Sequence[Message], answer: str) -> list[Message]:

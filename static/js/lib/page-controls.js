@@ -36,7 +36,14 @@ function onKey(event) {
     if (!open) return;
     event.preventDefault();
     closeDetails(open.querySelector("summary"));
-  } else if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+  } else if (typing || event.ctrlKey || event.metaKey || event.altKey) {
+    return;
+  } else if (event.key === "n") {
+    const link = document.querySelector(".new-question");
+    if (!link) return;
+    event.preventDefault();
+    link.click();
+  } else if (event.key === "/") {
     const question = document.getElementById("question");
     if (!question) return;
     event.preventDefault();
@@ -90,6 +97,7 @@ async function copy(button) {
 function answerText(answer) {
   const copy = answer.cloneNode(true);
   for (const badge of copy.querySelectorAll(".citation")) badge.replaceWith(`[${badge.dataset.source}]`);
+  for (const mark of copy.querySelectorAll(".unsupported")) mark.replaceWith(`(${mark.lastChild.data})`);
   for (const button of copy.querySelectorAll("button")) button.remove();
   copy.hidden = false;
   copy.className = "answer unseen";

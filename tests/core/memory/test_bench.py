@@ -3,7 +3,7 @@
 import pytest
 
 from memory.bench.baselines import BASELINES
-from memory.bench.cost import measure_cost
+from memory.bench.cost import RandomVectors, measure_cost, measure_page
 from memory.bench.follow_ups import follow_ups
 from memory.bench.languages import language_cases
 from memory.bench.measure import FACT_KINDS, measure_facts
@@ -69,9 +69,12 @@ def test_questions_that_point_back_are_answered():
 
 
 def test_the_results_are_told_to_people_and_machines(sessions, tmp_path):
-    results = Results({"sessions": sessions}, measure_cost((160,)))
+    page_ms = measure_page(RandomVectors())
+    results = Results({"sessions": sessions}, measure_cost((160,)), page_ms)
     assert f"| {PRODUCT} |" in as_markdown(results)
     assert '"facts"' in as_json(results)
+    assert "with vectors: one pack" in as_markdown(results)
+    assert "a page of 300 lines" in as_markdown(results)
     chart = write_charts(results, tmp_path)[0].read_text()
     assert chart.startswith("<svg")
     assert PRODUCT in chart

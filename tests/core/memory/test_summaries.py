@@ -107,6 +107,12 @@ def test_other_languages_decide_and_leave_questions_open_too(decision, question,
     assert section(text, "Open questions:") == [f"- user: {question}"]
 
 
+def test_what_the_last_message_asks_is_not_called_open():
+    asked = said("Which disk does the archive need?")
+    assert summary(asked) == ""
+    assert "Which disk" in summary(asked, said("And the tower: it is 330 metres tall, right?"))
+
+
 def test_a_later_statement_takes_the_place_of_the_earlier_one():
     text = summary(said("My editor is Vim."), said("My editor is Helix."))
     assert "Helix" in text
