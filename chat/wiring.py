@@ -94,7 +94,8 @@ async def prepare_run(run: Run) -> Prepared:
     model = await services().model()
     context = services().context_tokens
     notes = await in_database(_notes)(run, context)
-    beside = {"files": list(notes.shown)}
+    session = await in_database(session_text)(run.conversation)
+    beside = {"files": list(notes.shown), "session_tokens": count_tokens(session)}
     recall = ConversationRecall(run, window_rule(), clock.now(), beside=beside)
     turn = Turn(
         question=run.question.text,
@@ -102,7 +103,7 @@ async def prepare_run(run: Run) -> Prepared:
         answer=answer,
         sources=sources,
         remembered=_remembered(notes, context),
-        session=await in_database(session_text)(run.conversation),
+        session=session,
     )
     means = Means(
         model=model,

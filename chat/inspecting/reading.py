@@ -102,7 +102,10 @@ class Stored:
 
 def listed(row: Row) -> Piece:
     """A counted list, of which a receipt keeps the title alone."""
-    line = SeenLine(text=str(row["list"]), n_tokens=int(row["tokens"]), reason="counted list")
+    title = str(row["list"])
+    line = SeenLine(
+        key=(title, 0, 0), text=title, n_tokens=int(row["tokens"]), reason="counted list"
+    )
     return Piece(ref="", kind="list", n_tokens=line.n_tokens, lines=(line,))
 
 
@@ -118,16 +121,18 @@ def window_pieces(receipt: Row, stored: Stored) -> list[Piece]:
 
 
 def older_pieces(receipt: Row, stored: Stored) -> list[Piece]:
-    """The older lines by message or source, in the order in which they are packed."""
+    """The older lines by message or source, as they are quoted: counted lists, what was said, then
+    what was read, each in the order of the conversation."""
     pieces = []
     for ref, group in groupby(receipt.get("lines", ()), key=lambda row: str(row.get("ref", ""))):
         rows = list(group)
         pieces += [stored.lines(ref, rows)] if ref else [listed(row) for row in rows]
-    return pieces
+    return sorted(pieces, key=lambda piece: ("", SAID, READ).index(piece.ref[:1]))
 
 
 def _line(row: Row, text: str) -> SeenLine:
     return SeenLine(
+        key=(str(row["ref"]), int(row["start"]), int(row["end"])),
         text=text,
         n_tokens=int(row["tokens"]),
         reason=str(row["reason"]),

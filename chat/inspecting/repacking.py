@@ -110,33 +110,22 @@ def repacked(run: Run, budget_tokens: int, *, with_content: bool = True) -> Repa
     return Repacked(
         pack=pack,
         before=before,
-        comes_in=_not_in(pack, before, run.receipt, receipt, "in"),
-        goes_out=_not_in(before, pack, receipt, run.receipt, "out"),
+        comes_in=_not_in(pack, before, "in"),
+        goes_out=_not_in(before, pack, "out"),
     )
 
 
-def _not_in(
-    pack: Pack, other: Pack, other_receipt: Receipt, receipt: Receipt, change: str
-) -> list[Piece]:
+def _not_in(pack: Pack, other: Pack, change: str) -> list[Piece]:
     """The whole messages and the lines of a pack that another one does not show."""
     whole = {piece.ref for piece in other.window}
-    keys = {_key(row) for row in other_receipt.get("lines", ())}
-    rows = iter(receipt.get("lines", ()))
+    keys = {line.key for piece in other.older for line in piece.lines}
     found = [replace(one, change=change) for one in pack.window if one.ref not in whole]
     for piece in pack.older:
-        lines = [
-            replace(line, change=change)
-            for line, row in zip(piece.lines, rows, strict=False)
-            if piece.ref not in whole and _key(row) not in keys
-        ]
+        lines = [line for line in piece.lines if piece.ref not in whole and line.key not in keys]
         if lines:
             n_tokens = sum(line.n_tokens for line in lines)
             found.append(replace(piece, lines=lines, n_tokens=n_tokens, change=change))
     return found
-
-
-def _key(row: Receipt) -> tuple[Any, ...]:
-    return (row["ref"], row["start"], row["end"]) if "ref" in row else (row["list"],)
 
 
 def _counted(pieces: Sequence[Piece], verb: str, verbs: str) -> str:

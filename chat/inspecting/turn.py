@@ -29,6 +29,7 @@ from chat.inspecting.values import (
     Slice,
 )
 from chat.models import Passage, Run, RunEvent, Source
+from chat.session import session_text
 from chat.steps import steps_of
 from chat.wiring import known_zone, system_now
 from memory.service import KeptSummary, count_tokens, file_paths, summaries_of
@@ -44,6 +45,7 @@ def seen_turn(run: Run, *, with_content: bool = True) -> SeenTurn:
     turn = SeenTurn(
         system=told(system_now(receipt["budget_tokens"])),
         files=_files(run),
+        session=_session(run),
         summaries=_summaries(run, stored),
         pack=pack_of(receipt, stored),
         situation=told(_situation(run)),
@@ -124,6 +126,12 @@ def _file(row: Receipt, known: tuple[str, datetime] | None, run: Run) -> SeenFil
         is_skill=row["skill"],
         changed_since=changed_at > run.started_at,
     )
+
+
+def _session(run: Run) -> SeenText | None:
+    """The facts chosen for the conversation, as they are chosen now."""
+    n_tokens = run.receipt.get("session_tokens")
+    return SeenText(session_text(run.conversation), n_tokens) if n_tokens else None
 
 
 def _summaries(run: Run, stored: Stored) -> list[SeenSummary]:

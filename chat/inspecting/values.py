@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -24,35 +24,29 @@ _WORDS = re.compile(r"^has [^;]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenLine:
-    """A line with its reason and its score, which is the sum of its `parts`. `change` is "in" or
-    "out" against another pack."""
+    """A line with its reason and its score, which is the sum of its `parts`. `key` makes it the
+    same line in another pack."""
 
+    key: tuple[str, int, int] = ("", 0, 0)
     text: str
     n_tokens: int
     reason: str = ""
     score: float = 0.0
     parts: Sequence[tuple[str, float]] = ()
-    change: str = ""
 
     def without_text(self) -> SeenLine:
         """What may be shown of it to somebody who may not read it: the words that it shares with
         the question are words of both."""
         reason = _WORDS.sub("has words of the question", self.reason)
-        return SeenLine(
-            text="",
-            n_tokens=self.n_tokens,
-            reason=reason,
-            score=self.score,
-            parts=self.parts,
-            change=self.change,
-        )
+        return replace(self, text="", reason=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """A message or a source with what is shown of it. `ref` is "m12", "s34", or "" for a list.
 
-    `number` is the one under which a source is offered again in this turn.
+    `number` is the one under which a source is offered again in this turn. Against another pack a
+    `change` is "in" or "out", or "alone" where two stand side by side.
     """
 
     ref: str

@@ -12,10 +12,9 @@ from django.views.decorators.http import require_safe
 from chat.inspecting.repacking import budgets_of, newest_only, repacked
 from chat.inspecting.turn import seen_turn
 from chat.models import Run, User
+from chat.working import working_of
 
 PARTS = ("owner", "conversation", "question", "answer")
-# What a turn keeps at hand for its own steps has a template of its own, where there is one.
-WORKING = ["chat/_working.html", "inspecting/_nothing.html"]
 
 
 @require_safe
@@ -46,7 +45,7 @@ def turn_page(
         return render(request, "inspecting/_compared.html", context, status=status)
     context |= {
         "seen": seen_turn(run, with_content=with_content),
-        "working_templates": WORKING,
+        "working": working_of(run) if with_content else None,
     }
     return render(request, frame, context, status=status)
 

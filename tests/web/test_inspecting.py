@@ -88,6 +88,14 @@ def test_the_page_shows_the_lines_that_were_packed_and_no_others(run: Run) -> No
     assert "The keel is 2.40 metres long." in [line.text for line in shown]
 
 
+def test_older_lines_stand_as_they_are_quoted_counts_then_what_was_said_then_pages(
+    run: Run,
+) -> None:
+    refs = [piece.ref[:1] for piece in seen_turn(run).pack.older]
+    assert refs == sorted(refs, key=["", "m", "s"].index)
+    assert {"m", "s"} <= set(refs)
+
+
 def test_a_date_stands_behind_the_word_that_meant_it(alice: User) -> None:
     run = packed_turn(alice, question="The keel of Marlene was painted yesterday. Was it?")
     texts = [line.text for piece in seen_turn(run).pack.older for line in piece.lines]
@@ -345,7 +353,7 @@ def test_the_page_costs_the_same_queries_for_few_lines_and_for_many(
 
     few, many = packed_turn(alice, budget=500), packed_turn(alice, n_between=90, budget=4_000)
     assert len(many.receipt["lines"]) > 2 * len(few.receipt["lines"])
-    n_queries(few)  # the first look of a session is noted
+    html_of(client, few)  # the first one notes where the session is from
     assert n_queries(many) == n_queries(few)
 
 
@@ -386,6 +394,24 @@ def test_without_content_there_is_structure_and_no_word(run: Run) -> None:
 def test_deleting_the_conversation_takes_the_page_with_it(client: Client, run: Run) -> None:
     Conversation.objects.filter(pk=run.conversation_id).delete()
     assert client.get(path_of(run)).status_code == 404
+
+
+# --- What stands beside the conversation ----------------------------------------------------------
+
+
+def test_facts_of_the_conversation_and_working_notes_stand_where_they_were_sent(
+    client: Client, run: Run
+) -> None:
+    assert "Session facts" not in html_of(client, run)
+    Conversation.objects.filter(pk=run.conversation_id).update(style="like a sailor")
+    Run.objects.filter(pk=run.pk).update(receipt={**run.receipt, "session_tokens": 31})
+    html = html_of(client, run)
+    assert "Answer in this style: like a sailor" in html
+    assert "31 tokens" in html
+    assert html.index("System text") < html.index("Session facts") < html.index('id="window"')
+    assert html.index("What the steps added") < html.index("Working memory")
+    run.refresh_from_db()
+    assert "sailor" not in repr(seen_turn(run, with_content=False))
 
 
 # --- Summaries ------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.test import Client
 
-from chat.inspecting.permission import may_see_content
-from chat.models import Conversation, Run, User
+from chat.accounts import content
+from chat.models import AuditEntry, Conversation, Run, User
 from memory.service import forget_index, index_state
 from tests.web.long_turn import packed_turn
 
@@ -69,18 +69,23 @@ def test_the_state_page_leads_to_every_turn(operator: Client, run: Run) -> None:
     assert f'href="{pages["state"]}"' in operator.get(pages["list"]).content.decode()
 
 
-def test_whoever_may_read_sees_the_words(
-    operator: Client, run: Run, monkeypatch: pytest.MonkeyPatch
+def test_whoever_has_stated_a_reason_reads_for_that_time_and_in_the_open(
+    browser_of: Callable[[User], Client], charlie: User, run: Run
 ) -> None:
-    monkeypatch.setattr("chat.inspecting.admin.may_see_content", lambda operator, owner: True)
-    html = operator.get(pages_of(run)["turn"]).content.decode()
+    olga = User.objects.create_user("olga", is_staff=True)
+    names = ("view_conversation", "open_content")
+    olga.user_permissions.add(*Permission.objects.filter(codename__in=names))
+    operator, path = browser_of(olga), pages_of(run)["turn"]
+    assert "Marlene" not in operator.get(path).content.decode()
+    content.open_content(olga, charlie, "Charlie asked for help with this.", 1)
+    html = operator.get(path).content.decode()
     assert "The keel is 2.40 metres long." in html
     assert f'href="/c/{run.conversation_id}/' not in html
-
-
-def test_one_may_read_what_is_ones_own(alice: User, charlie: User) -> None:
-    assert may_see_content(alice, alice)
-    assert not may_see_content(alice, charlie)
+    target = f"conversation {run.conversation_id}"
+    read = AuditEntry.objects.filter(action=AuditEntry.Action.CONTENT_READ, target=target)
+    assert [(one.by_name, one.about_name) for one in read] == [("olga", "charlie")]
+    content.close(olga, charlie)
+    assert "Marlene" not in operator.get(path).content.decode()
 
 
 def test_others_find_no_conversations_there(
