@@ -22,7 +22,7 @@ from memory.handing_over import remember_later
 from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
-from memory.ports import MessageReader, ReadMessage
+from memory.ports import ConversationFacts, HeldFacts, MessageReader, ReadMessage
 from memory.private import screen_secrets
 from memory.stored import checking, recalling, searching
 from memory.stored.indexing import NotTheirs, forget_index
@@ -40,6 +40,7 @@ from memory.summary_ports import Summariser, SummaryFailed, SummaryLimits, summa
 __all__ = [
     "FileRefused",
     "FoundLine",
+    "HeldFacts",
     "HistoryMessage",
     "KeptSummary",
     "ListedFile",
@@ -59,9 +60,11 @@ __all__ = [
     "asks_name",
     "check",
     "clean_text",
+    "conversation_facts",
     "conversations",
     "count_tokens",
     "exact_terms",
+    "facts_from",
     "files_resting_on",
     "folded",
     "forget",
@@ -195,11 +198,21 @@ def _quoted_tokens(text: str) -> int:
 
 _SEARCH_INDEXES = 50
 _readers: list[MessageReader] = []
+_facts: list[ConversationFacts] = []
 
 
 def read_messages_with(reader: MessageReader) -> None:
     """Says once, at the start, how messages are read."""
     _readers[:] = [reader]
+
+
+def facts_from(facts: ConversationFacts) -> None:
+    """Says once, at the start, who keeps what holds for single conversations."""
+    _facts[:] = [facts]
+
+
+def conversation_facts() -> ConversationFacts:
+    return _facts[0]
 
 
 def message_reader() -> MessageReader:

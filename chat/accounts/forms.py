@@ -153,5 +153,7 @@ def first_fault(form: forms.Form) -> str:
     """The first fault as one sentence, with the field's name where that helps."""
     for name, faults in form.errors.items():
         fault = str(faults[0])
-        return fault if name in {"__all__", "password", "again", "old", "sure"} else f"{name}: {fault}"
+        return (
+            fault if name in {"__all__", "password", "again", "old", "sure"} else f"{name}: {fault}"
+        )
     return ""
