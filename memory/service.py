@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,7 +16,8 @@ from memory.engine.terms import exact_terms
 from memory.engine.terms import fold as folded
 from memory.engine.tokens import estimate_tokens
 from memory.engine.values import Message as HistoryMessage
-from memory.engine.values import Packed, Policy, Role
+from memory.engine.values import Packed, Policy, Role, Span
+from memory.engine.written import written
 from memory.gate import Said
 from memory.handing_over import remember_later
 from memory.keeping import Outcome, forget, write
@@ -24,9 +25,10 @@ from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
 from memory.ports import ConversationFacts, HeldFacts, MessageReader, ReadMessage
 from memory.private import screen_secrets
-from memory.stored import checking, recalling, searching
+from memory.stored import checking, recalling, searching, state
 from memory.stored.indexing import NotTheirs, forget_index
 from memory.stored.searching import FoundLine
+from memory.stored.state import IndexedState
 from memory.summarising import (
     KeptSummary,
     SummaryText,
@@ -42,6 +44,7 @@ __all__ = [
     "FoundLine",
     "HeldFacts",
     "HistoryMessage",
+    "IndexedState",
     "KeptSummary",
     "ListedFile",
     "NotTheirs",
@@ -65,11 +68,14 @@ __all__ = [
     "count_tokens",
     "exact_terms",
     "facts_from",
+    "file_ids",
+    "file_paths",
     "files_resting_on",
     "folded",
     "forget",
     "forget_index",
     "forget_owner",
+    "index_state",
     "label_of",
     "left_window",
     "list_files",
@@ -94,6 +100,7 @@ __all__ = [
     "without_secrets",
     "words_found",
     "write",
+    "written_lines",
 ]
 
 
@@ -160,6 +167,16 @@ def list_files(owner_id: int) -> list[ListedFile]:
         ListedFile(path, n_chars, f"{changed_at:%Y-%m-%d}")
         for path, n_chars, changed_at in store.sizes_of(owner_id)
     ]
+
+
+def file_ids(owner_id: int, paths: Iterable[str]) -> dict[str, int]:
+    """The ids of those of the files that exist, by path."""
+    return store.ids_of(owner_id, paths)
+
+
+def file_paths(owner_id: int, ids: Iterable[int]) -> dict[int, tuple[str, datetime]]:
+    """Path and last change of those of the files that exist, by id."""
+    return store.paths_by_id(owner_id, ids)
 
 
 def n_waiting(owner_id: int) -> int:
@@ -291,6 +308,12 @@ def search_history(
     )
 
 
+def written_lines(part: HistoryMessage, spans: Iterable[tuple[int, int]]) -> list[str]:
+    """Packed lines of one message or source, read again: at each (start, end) of its clean text
+    the line as it is printed, empty where nothing is any more."""
+    return written(part, [Span(start, end) for start, end in spans])
+
+
 def conversations() -> list[int]:
     """All of them, the oldest first."""
     return recalling.conversations()
@@ -304,3 +327,8 @@ def rebuild(conversation_id: int) -> int:
 def check(conversation_id: int) -> list[str]:
     """In what the index of a conversation differs from one built afresh, in plain words."""
     return checking.differences(_readers[0], conversation_id)
+
+
+def index_state(conversation_id: int) -> IndexedState:
+    """How much of a conversation is indexed, and what went wrong with it."""
+    return state.index_state(conversation_id)

@@ -5,7 +5,7 @@ A change makes a revision; forgetting rewrites every revision, so that no text s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -56,6 +56,16 @@ def paths_of(owner_id: int) -> list[str]:
 def paths_resting_on(owner_id: int, message_ids: Collection[int]) -> list[str]:
     own = MemoryFile.objects.of(owner_id).filter(revisions__source_id__in=message_ids)
     return list(own.order_by("path").values_list("path", flat=True).distinct())
+
+
+def ids_of(owner_id: int, paths: Iterable[str]) -> dict[str, int]:
+    own = MemoryFile.objects.of(owner_id).filter(path__in=list(paths))
+    return dict(own.values_list("path", "pk"))
+
+
+def paths_by_id(owner_id: int, ids: Iterable[int]) -> dict[int, tuple[str, datetime]]:
+    own = MemoryFile.objects.of(owner_id).filter(pk__in=list(ids))
+    return {pk: (path, at) for pk, path, at in own.values_list("pk", "path", "changed_at")}
 
 
 def start_files(owner_id: int) -> list[MemoryFile]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,6 +94,11 @@ def _advance(appends: Sequence[Append]) -> None:
 def as_event(row: RunEvent) -> dict[str, Any]:
     """The one form of an event, in the store, on the socket and in the API."""
     return {"run": row.run_id, "seq": row.seq, "type": row.type, **row.data}
+
+
+def note_receipt(run_id: int, receipt: Mapping[str, Any]) -> None:
+    """What a run that goes on has packed, so that it can be looked at before the end."""
+    Run.objects.filter(pk=run_id, status=RunStatus.RUNNING).update(receipt=dict(receipt))
 
 
 def read_events(run_id: int, after: int = 0) -> list[dict[str, Any]]:

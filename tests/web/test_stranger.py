@@ -118,6 +118,7 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, Door]:
         "delete-message": ("post", f"/messages/{run.answer_id}/delete/", {}),
         "search": ("get", f"/search/?q=secret&within={c}", {}),
         "stop": ("post", f"/runs/{run.pk}/stop/", {}),
+        "turn": ("get", f"/c/{c}/turns/{run.pk}/", {}),
         "working": ("get", f"/runs/{run.pk}/working/", {}),
         "source": ("get", f"/runs/{run.pk}/sources/1/", {}),
         "document": ("get", f"/library/{document.pk}", {}),
@@ -309,7 +310,8 @@ def test_the_owner_finds_no_content_in_the_admin_either(
 ) -> None:
     elsewhere = {"/admin/login/", "/admin/logout/", "/admin/password_change/"}
     for path in admin_paths(secret_run):
-        if path not in elsewhere and not path.endswith("/password/"):
+        # A turn of one's own shows one's own texts.
+        if path not in elsewhere and not path.endswith("/password/") and "/turns/" not in path:
             response = browser_of(alice).get(path, follow=True)
             told = response.content.replace(b"secret@example.org", b"")
             assert b"secret" not in told, path
@@ -472,6 +474,10 @@ SEARCHES: dict[str, Callable[[int], Any]] = {
     "n_waiting": lambda owner: service.n_waiting(owner),
     "read_file": lambda owner: service.read_file(owner, NOTE),
     "start_texts": lambda owner: service.start_texts(owner, "secret", 1_000),
+    "file_ids": lambda owner: service.file_ids(owner, [NOTE]),
+    "file_paths": lambda owner: service.file_paths(
+        owner, MemoryFile.objects.values_list("pk", flat=True)
+    ),
     "recall": lambda owner: service.recall(owner, *_place(), "secret", 1_000).lines,
     "files_resting_on": lambda owner: service.files_resting_on(owner, [_place()[1] - 1]),
     "forget_owner": lambda owner: service.forget_owner(owner),
@@ -594,6 +600,7 @@ def test_no_table_with_content_is_in_the_admin(alice: User) -> None:
     }
     assert {label for label, _ in shown} == {
         "chat.User",
+        "chat.Conversation",
         "chat.Run",
         "chat.AuditEntry",
         "chat.Invitation",
