@@ -12,9 +12,11 @@ class ChatConfig(AppConfig):
         from chat.accounts import receivers
         from chat.memory_reader import StoredMessages
         from chat.models import Source
-        from memory.service import read_messages_with
+        from chat.session import KeptFacts
+        from memory.service import facts_from, read_messages_with
 
         read_messages_with(StoredMessages())
+        facts_from(KeptFacts())
         summarising.connect()
         receivers.connect()
         # Whoever deletes a source, what a later turn recalled of it goes too.

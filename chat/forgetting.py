@@ -14,6 +14,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import IntegrityError, transaction
 
 from chat import store, tree
+from chat.accounts.receivers import with_an_account
 from chat.models import Conversation, Message, Run, Source, User
 from chat.statuses import RunStatus
 from chat.store.traces import forget_in_receipts, forget_suggestion
@@ -90,9 +91,10 @@ def forget_account(user: User) -> None:
     """Deletes a person with everything of theirs, conversation by conversation: a database that is
     written by one at a time is not held for long. Half done, it can be done again."""
     Run.objects.of(user).filter(status=RunStatus.RUNNING).update(stop_requested=True)
-    forget_owner(user.pk)
-    for conversation in Conversation.objects.of(user):
-        conversation.delete()
+    with with_an_account():
+        forget_owner(user.pk)
+        for conversation in Conversation.objects.of(user):
+            conversation.delete()
     kind = ContentType.objects.get_for_model(User)
     LogEntry.objects.filter(content_type=kind, object_id=str(user.pk)).delete()
     user.delete()

@@ -25,7 +25,7 @@ from memory.handing_over import remember_later
 from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
-from memory.ports import MessageReader, ReadMessage
+from memory.ports import ConversationFacts, HeldFacts, MessageReader, ReadMessage
 from memory.private import screen_secrets
 from memory.stored import checking, meaning, recalling, searching, state
 from memory.stored.indexing import NotTheirs, forget_index
@@ -44,6 +44,7 @@ from memory.summary_ports import Summariser, SummaryFailed, SummaryLimits, summa
 __all__ = [
     "FileRefused",
     "FoundLine",
+    "HeldFacts",
     "HistoryMessage",
     "IndexedState",
     "KeptSummary",
@@ -64,10 +65,12 @@ __all__ = [
     "asks_name",
     "check",
     "clean_text",
+    "conversation_facts",
     "conversations",
     "count_tokens",
     "encode_pending",
     "exact_terms",
+    "facts_from",
     "file_ids",
     "file_paths",
     "files_resting_on",
@@ -215,11 +218,21 @@ def _quoted_tokens(text: str) -> int:
 
 _SEARCH_INDEXES = 50
 _readers: list[MessageReader] = []
+_facts: list[ConversationFacts] = []
 
 
 def read_messages_with(reader: MessageReader) -> None:
     """Says once, at the start, how messages are read."""
     _readers[:] = [reader]
+
+
+def facts_from(facts: ConversationFacts) -> None:
+    """Says once, at the start, who keeps what holds for single conversations."""
+    _facts[:] = [facts]
+
+
+def conversation_facts() -> ConversationFacts:
+    return _facts[0]
 
 
 def message_reader() -> MessageReader:

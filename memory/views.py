@@ -17,9 +17,10 @@ from memory import keeping, store
 from memory.engine.files import FileRefused, parse
 from memory.models import MemoryFile, Proposal
 from memory.overview import SUMMARIES_SHOWN, index_overview, retry_summary, shown_summaries
-from memory.service import message_reader
+from memory.service import conversation_facts, message_reader
 from memory.showing import REVISIONS_SHOWN, shown_revisions, tree_of, wish_lines
 
+FACTS_SHOWN = 50
 MOVED_ON = (
     "This file has changed while you were editing it. Your text is still below; the newest "
     "revision is in the list."
@@ -118,6 +119,7 @@ def forget_all(request: HttpRequest) -> HttpResponse:
         fault = "Nothing was forgotten: tick the box first, if you mean it."
         return _index(request, status=400, fault=fault)
     store.remove_all(_owner(request))
+    conversation_facts().forget(_owner(request))
     return redirect("memory")
 
 
@@ -139,6 +141,7 @@ def _index(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpRespo
     limit = None if "all" in request.GET else SUMMARIES_SHOWN
     summaries, n_hidden = shown_summaries(_owner(request), limit)
     index = index_overview(message_reader(), _owner(request))
+    facts = conversation_facts().held(_owner(request), FACTS_SHOWN)
     context = {
         "on_memory": True,
         "tree": tree_of(files),
@@ -146,8 +149,9 @@ def _index(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpRespo
         "wishes": wishes,
         "summaries": summaries,
         "n_hidden": n_hidden,
+        "facts": facts,
         "index": index,
-        "has_anything": bool(files or wishes or summaries or index.n_indexed),
+        "has_anything": bool(files or wishes or summaries or facts or index.n_indexed),
     }
     return render(request, "memory/index.html", context | more, status=status)
 

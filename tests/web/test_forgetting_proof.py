@@ -150,6 +150,7 @@ def test_after_the_answer_is_deleted_nothing_holds_the_word(answered_only: Plant
 
 
 def test_after_the_conversation_is_deleted_nothing_holds_the_word(planted: Planted) -> None:
+    Conversation.objects.update(name=RARE, style=RARE)
     browser = Client()
     browser.force_login(planted.owner)
     browser.post(f"/c/{planted.conversation}/delete/")

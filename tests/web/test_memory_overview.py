@@ -141,6 +141,23 @@ def test_the_index_is_told_in_words(page: Client, alice: User) -> None:
     assert "The embedder is away." in html_of(page)
 
 
+def test_what_holds_for_a_conversation_is_shown_and_forgotten(
+    page: Client, alice: User, charlie: User
+) -> None:
+    mine, theirs = talk(alice, "My talk"), talk(charlie, "Their talk")
+    Conversation.objects.filter(pk=mine.pk).update(name="Kasper", style="briefly <b>")
+    Conversation.objects.filter(pk=theirs.pk).update(name="Charles")
+    html = html_of(page)
+    assert "Kasper" in html
+    assert "briefly &lt;b&gt;" in html
+    assert "Charles" not in html
+    page.post("/memory/forget/", {"sure": "yes"})
+    mine.refresh_from_db()
+    theirs.refresh_from_db()
+    assert (mine.name, mine.style, theirs.name) == ("", "", "Charles")
+    assert "Kasper" not in html_of(page)
+
+
 def test_forgetting_everything_takes_summaries_and_index_and_leaves_what_was_said(
     page: Client, alice: User, charlie: User
 ) -> None:

@@ -143,6 +143,7 @@ def doors(run: Run, document: LibraryDocument) -> dict[str, Door]:
         "account": ("get", "/account/", {}),
         "account-password": ("post", "/account/password/", {"password": "stolen", "old": ""}),
         "account-time-zone": ("post", "/account/time-zone/", {"time_zone": "Asia/Tokyo"}),
+        "account-delete": ("post", "/account/delete/", {}),
         "account-end": ("post", f"/account/sessions/{session.handle}/end/", {}),
         "account-end-others": ("post", "/account/sessions/end/", {}),
         "people": ("get", "/people/", {}),
@@ -192,6 +193,7 @@ ONES_OWN = {
     "account-password",
     "account-time-zone",
     "account-end-others",
+    "account-delete",
 }
 # What an operator finds, without a word of what anybody wrote.
 OPERATORS = {"people", "people-invite", "people-withdraw", "people-log", "person", "check"}
