@@ -37,6 +37,7 @@ __all__ = [
     "Passage",
     "Quota",
     "RateCount",
+    "RecalledSpan",
     "Run",
     "RunEvent",
     "Session",
@@ -88,6 +89,12 @@ class Conversation(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    # Session facts: they hold for this conversation, and a new question may take them along.
+    folder = models.ForeignKey(
+        LibraryFolder, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    name = models.CharField(max_length=80, blank=True)
+    style = models.CharField(max_length=200, blank=True)
 
     objects = OwnedQuerySet.as_manager()
 
@@ -163,6 +170,9 @@ class Run(models.Model):
     prompt_tokens = models.PositiveIntegerField(default=0)
     completion_tokens = models.PositiveIntegerField(default=0)
     receipt = models.JSONField(default=dict)
+    # Of its working memory: the rest is the question, the answer and the passages of its sources.
+    fail_count = models.PositiveIntegerField(default=0)
+    last_error = models.TextField(blank=True)
     followups = models.JSONField(default=list)
     process = models.CharField(max_length=200, blank=True)
     # Where it was asked from, for the rate of its searches; gone when the run has ended.
@@ -247,6 +257,33 @@ class Source(models.Model):
         return f"[{self.number}] {self.title or self.domain}"
 
 
+class RecalledSpan(models.Model):
+    """A part of a source's snapshot that was recalled of an earlier source, so that it goes when
+    that one goes."""
+
+    owner_path = "source__run__owner"
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="recalled_spans")
+    origin = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="copies")
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("source", "start", "id")
+        constraints = (
+            models.CheckConstraint(name="recalled_span_not_empty", condition=Q(end__gt=F("start"))),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.source_id}[{self.start}:{self.end}] of {self.origin_id}"
+
+    @property
+    def text(self) -> str:
+        return self.source.snapshot[self.start : self.end]
+
+
 class Passage(models.Model):
     """A span of a source's snapshot that the model was shown."""
 
@@ -273,7 +310,10 @@ class Passage(models.Model):
 
 
 class Citation(models.Model):
-    """A link from a span of an answer to the passage that it rests on."""
+    """A link from a span of an answer to the passage that it rests on.
+
+    `problem` says what the span claims and the source does not hold; empty when it is supported.
+    """
 
     owner_path = "answer__conversation__owner"
 
@@ -284,6 +324,7 @@ class Citation(models.Model):
     )
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
+    problem = models.TextField(blank=True)
 
     objects = OwnedQuerySet.as_manager()
 

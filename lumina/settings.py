@@ -225,6 +225,7 @@ LUMINA_MEMORY_FILES_TOKENS = env.count("LUMINA_MEMORY_FILES_TOKENS", 2_000, at_l
 LUMINA_SUMMARY_SPANS = env.count("LUMINA_SUMMARY_SPANS", 8, at_least=0)
 LUMINA_SUMMARY_TOKENS = env.count("LUMINA_SUMMARY_TOKENS", 600, at_least=60)
 LUMINA_SUMMARY_SECONDS = env.seconds("LUMINA_SUMMARY_SECONDS", 600)
+LUMINA_CHECK_ANSWERS = env.flag("LUMINA_CHECK_ANSWERS", True)
 LUMINA_QUESTION_MAX_CHARS = env.count("LUMINA_QUESTION_MAX_CHARS", 20_000, at_least=100)
 
 # --- Accounts, rates and quotas ----------------------------------------------------------------

@@ -47,3 +47,25 @@ class MessageReader(Protocol):
     def leaves(self, conversation_id: int) -> list[int]:
         """The ends of all branches of a conversation."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFacts:
+    """What was chosen for one conversation, each with what it is called."""
+
+    conversation_id: int
+    title: str
+    facts: tuple[tuple[str, str], ...]
+
+
+class ConversationFacts(Protocol):
+    """What holds for single conversations of a person: kept by the conversation, shown and
+    forgotten with the rest of what is remembered."""
+
+    def held(self, owner_id: int, limit: int) -> list[HeldFacts]:
+        """Those used last first, in a fixed number of queries."""
+        ...
+
+    def forget(self, owner_id: int) -> int:
+        """Empties them for all conversations; says for how many."""
+        ...

@@ -34,6 +34,8 @@ class Ending:
     receipt: Mapping[str, Any] = field(default_factory=dict)
     model_name: str = ""
     citations: Sequence[FoundCitation] = ()
+    fail_count: int = 0
+    last_error: str = ""
 
 
 def end_run(
@@ -62,6 +64,8 @@ def _close(run: Run, ending: Ending) -> None:
         n_stray_markers=ending.n_stray_markers,
         followups=list(ending.followups),
         receipt=dict(ending.receipt),
+        fail_count=ending.fail_count,
+        last_error=ending.last_error,
         model_name=ending.model_name[:200],
         address="",
         finished_at=now,
@@ -85,6 +89,7 @@ def cite(run: Run, found: Iterable[FoundCitation]) -> None:
                 passage=passages[one.passage] if one.passage is not None else None,
                 start=one.span.start,
                 end=one.span.end,
+                problem=one.problem,
             )
         )
     Citation.objects.bulk_create(rows)

@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Model
+from django.db.models import Model
 
 from memory.engine.ports import Embedder
 from memory.engine.tokens import CountTokens, estimate_tokens
 from memory.engine.values import Packed, Policy
-from memory.index_models import IndexState, Mark, Part
+from memory.index_models import IndexState, Mark
 from memory.ports import MessageReader
 from memory.stored.chains import path_to
-from memory.stored.formats import VERSION
 from memory.stored.indexing import StaleIndex, forget_index, index_path, mark_of
 from memory.stored.reading import StoredHistory
 from memory.stored.totals import Totals
 
 _TRIES = 3
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """Of a conversation: its messages, those indexed, the parts that they unfold to, and how many
-    of these have vectors, by the name of the encoder. `problem` says what keeps the rest."""
-
-    n_messages: int
-    n_indexed: int
-    n_parts: int
-    n_encoded: Mapping[str, int]
-    problem: str
 
 
 def recall(
@@ -127,20 +113,6 @@ def _mark(
 def note_problem(problem: str) -> None:
     """Say of every conversation what keeps its lines without vectors."""
     IndexState.objects.exclude(problem=problem).update(problem=problem)
-
-
-def state_of(conversation_id: int) -> State:
-    """How far a conversation is indexed and encoded."""
-    state = IndexState.objects.filter(pk=conversation_id, version=VERSION).first()
-    parts = Part.objects.filter(block__state=state)
-    spaces = dict(parts.values_list("space").annotate(n=Count("pk")).order_by())
-    return State(
-        n_messages=_messages().filter(conversation_id=conversation_id).count(),
-        n_indexed=Mark.objects.filter(block__state=state).count(),
-        n_parts=sum(spaces.values()),
-        n_encoded={space: n for space, n in spaces.items() if space},
-        problem=state.problem if state else "",
-    )
 
 
 def _messages() -> Any:

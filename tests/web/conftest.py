@@ -25,6 +25,8 @@ WAIT_SECONDS = 10
 def _offline(settings: Any) -> None:
     settings.LUMINA_WEB = False
     settings.LUMINA_MODEL_DISCOVERY = False
+    # Scripted answers are seldom written from their sources; who tests the check turns it on.
+    settings.LUMINA_CHECK_ANSWERS = False
     settings.STORAGES = {
         **settings.STORAGES,
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
@@ -106,6 +108,11 @@ class PageSocket:
     async def send(self, message: Any) -> None:
         text = message if isinstance(message, str) else json.dumps(message)
         await self._socket.send_to(text_data=text)
+
+    async def send_frame(self, frame: str | bytes) -> None:
+        """A frame as it is, of text or of bytes."""
+        kind = "bytes" if isinstance(frame, bytes) else "text"
+        await self._socket.send_input({"type": "websocket.receive", kind: frame})
 
     async def receive(self) -> dict[str, Any]:
         return json.loads(await self._socket.receive_from(timeout=WAIT_SECONDS))
