@@ -12,7 +12,19 @@ from django.db import router
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
-from chat.models import AuditEntry, ContentAccess, Invitation, Quota, Run, Usage, User
+from chat.inspecting.admin import ConversationAdmin
+from chat.models import (
+    AuditEntry,
+    ContentAccess,
+    Conversation,
+    Invitation,
+    Quota,
+    Run,
+    Usage,
+    User,
+)
+
+admin.site.register(Conversation, ConversationAdmin)
 
 
 @admin.register(User)

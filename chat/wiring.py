@@ -26,6 +26,7 @@ from chat.agent.checking import Checking
 from chat.agent.limits import Limits
 from chat.agent.loop import Means, Turn
 from chat.agent.ports import ChatModel, SearchProvider
+from chat.agent.prompts import system_text
 from chat.agent.tools import Toolbox
 from chat.agent.values import Remembered, Source
 from chat.database import in_database
@@ -45,7 +46,8 @@ from chat.providers.search.service import search_client
 from chat.providers.search.tavily import TavilyProvider
 from chat.providers.search.wikipedia import WikipediaProvider
 from chat.recall import ConversationRecall, WindowRule
-from chat.remembering import RunMemory, notes_at_start
+from chat.remembering import Notes, RunMemory, notes_at_start
+from chat.searching_history import RunHistorySearch
 from chat.session import session_text
 from chat.summarising import ModelSummariser
 from chat.support import RenderedCitations, WordChecker
@@ -89,16 +91,19 @@ async def prepare_run(run: Run) -> Prepared:
     if run.continues:
         answer, sources = await in_database(store.cut_answer)(run)
     clock = ZoneClock(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE))
-    recall = ConversationRecall(run, window_rule(), clock.now())
     model = await services().model()
     context = services().context_tokens
+    notes = await in_database(_notes)(run, context)
+    session = await in_database(session_text)(run.conversation)
+    beside = {"files": list(notes.shown), "session_tokens": count_tokens(session)}
+    recall = ConversationRecall(run, window_rule(), clock.now(), beside=beside)
     turn = Turn(
         question=run.question.text,
         history_budget_tokens=_history_budget(run.question.text, context),
         answer=answer,
         sources=sources,
-        remembered=await in_database(_remembered)(run, context),
-        session=await in_database(session_text)(run.conversation),
+        remembered=_remembered(notes, context),
+        session=session,
     )
     means = Means(
         model=model,
@@ -127,14 +132,26 @@ def _checking(model: ChatModel) -> Checking:
     )
 
 
-def _remembered(run: Run, context_tokens: int) -> Remembered:
+def _notes(run: Run, context_tokens: int) -> Notes:
     room = int(MEMORY_SHARE * context_tokens)
-    start, skills = notes_at_start(run, min(settings.LUMINA_MEMORY_FILES_TOKENS, room))
+    return notes_at_start(run, min(settings.LUMINA_MEMORY_FILES_TOKENS, room))
+
+
+def _remembered(notes: Notes, context_tokens: int) -> Remembered:
     return Remembered(
-        start=start,
-        skills=skills,
+        start=notes.start,
+        skills=notes.skills,
         window_messages=settings.LUMINA_WINDOW_MESSAGES,
         window_tokens=int(settings.LUMINA_WINDOW_SHARE * _history_budget("", context_tokens)),
+    )
+
+
+def system_now(history_tokens: int) -> str:
+    """The system text as it reads now beside a history of so many tokens, without memory files."""
+    share = settings.LUMINA_WINDOW_SHARE
+    window_messages = settings.LUMINA_WINDOW_MESSAGES
+    return system_text(
+        Remembered(window_messages=window_messages, window_tokens=int(share * history_tokens))
     )
 
 
@@ -226,11 +243,13 @@ class Services:
             [LibraryProvider(run.owner_id, run.conversation.folder_id)],
             timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS,
         )
+        zone = ZoneInfo(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE))
         return Toolbox(
             web=self._web and LimitedSearcher(self._web, run.owner_id, run.address),
             library=LimitedSearcher(library, run.owner_id, run.address),
             reader=self._reader,
             memory=RunMemory(run),
+            history=RunHistorySearch(run, zone),
         )
 
     async def model(self) -> ChatModel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chat.agent import values
 from chat.agent.events import AgentEvent, SourceFound, event_data
-from chat.models import Passage, Run, RunEvent, Source, User
+from chat.models import Passage, RecalledSpan, Run, RunEvent, Source, User
 from chat.statuses import RunStatus
 
 
@@ -96,6 +96,11 @@ def as_event(row: RunEvent) -> dict[str, Any]:
     return {"run": row.run_id, "seq": row.seq, "type": row.type, **row.data}
 
 
+def note_receipt(run_id: int, receipt: Mapping[str, Any]) -> None:
+    """What a run that goes on has packed, so that it can be looked at before the end."""
+    Run.objects.filter(pk=run_id, status=RunStatus.RUNNING).update(receipt=dict(receipt))
+
+
 def read_events(run_id: int, after: int = 0) -> list[dict[str, Any]]:
     return [as_event(row) for row in RunEvent.objects.filter(run_id=run_id, seq__gt=after)]
 
@@ -145,4 +150,15 @@ def _keep_source(run_id: int, source: values.Source) -> None:
         Passage(source=row, start=span.start, end=span.end)
         for span in source.passages
         if (span.start, span.end) not in known
+    )
+    if source.origins:
+        _keep_origins(row, source.origins)
+
+
+def _keep_origins(row: Source, origins: Sequence[values.Origin]) -> None:
+    known = set(row.recalled_spans.values_list("origin_id", "start", "end"))
+    found = {(int(one.ref[1:]), one.span.start, one.span.end) for one in origins}
+    RecalledSpan.objects.bulk_create(
+        RecalledSpan(source=row, origin_id=origin, start=start, end=end)
+        for origin, start, end in sorted(found - known)
     )

@@ -36,12 +36,12 @@ def build_prompt(
     """
     skills = remembered.skills if remembered else ""
     return [
-        Message(role="system", text=_system(remembered, session)),
+        Message(role="system", text=system_text(remembered, session)),
         *_told(summaries),
         *history.messages,
         *_told(earlier),
         *_told(skills),
-        Message(role="system", text=_situation(history, now)),
+        Message(role="system", text=situation(history, now)),
         Message(role="user", text=question),
     ]
 
@@ -50,7 +50,7 @@ def _told(text: str) -> list[Message]:
     return [Message(role="system", text=text)] if text else []
 
 
-def _system(remembered: Remembered | None, session: str) -> str:
+def system_text(remembered: Remembered | None, session: str = "") -> str:
     """One system text, as many models take no second one."""
     if remembered is None:
         return "\n\n".join(filter(None, (wording("system"), session)))
@@ -75,7 +75,7 @@ def limit_note(limit: str) -> Message:
     return Message(role="user", text=wording("limit").replace("{limit}", limit))
 
 
-def _situation(history: History, now: datetime) -> str:
+def situation(history: History, now: datetime) -> str:
     zone = getattr(now.tzinfo, "key", "") or now.tzname() or "UTC"
     offset = now.strftime("%z")
     moment = f"{_DAY[now.weekday()]} {now:%Y-%m-%d %H:%M}"
@@ -93,5 +93,5 @@ def _visible(history: History) -> str:
         return f"You can see all {history.n_total} earlier messages of the conversation."
     return (
         f"You can see {history.n_visible} of the {history.n_total} earlier messages of the "
-        "conversation, the newest; the others are left out."
+        "conversation, the newest; the others can be searched with search_history."
     )
