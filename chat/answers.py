@@ -21,6 +21,7 @@ def answer_json(run: Run) -> dict[str, Any]:
         "model": run.model_name,
         "answer": run.answer.text,
         "sources": [_source(row) for row in run.sources.prefetch_related("passages")],
+        "unsupported": _unsupported(run),
         "citations": [
             _citation(row, run.answer.text)
             for row in run.answer.citations.select_related("source", "passage__source")
@@ -49,6 +50,16 @@ def answer_json(run: Run) -> dict[str, Any]:
         },
         "receipt": run.receipt,
     }
+
+
+def _unsupported(run: Run) -> list[dict[str, Any]]:
+    """The cited sentences that failed their check, each once."""
+    failed = run.answer.citations.exclude(problem="").order_by("start")
+    spans = dict.fromkeys(failed.values_list("start", "end", "problem"))
+    return [
+        {"start": start, "end": end, "claim": run.answer.text[start:end], "problem": problem}
+        for start, end, problem in spans
+    ]
 
 
 def _source(row: Source) -> dict[str, Any]:

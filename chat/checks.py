@@ -9,6 +9,8 @@ from django.conf import settings
 from django.core.checks import Error, register
 from django.db import DatabaseError
 
+MIN_KEY_CHARS = 32
+
 
 @register()
 def model_settings(app_configs: Any, **options: Any) -> list[Error]:
@@ -29,6 +31,20 @@ def model_settings(app_configs: Any, **options: Any) -> list[Error]:
             )
         ]
     return []
+
+
+@register()
+def encryption_keys(app_configs: Any, **options: Any) -> list[Error]:
+    """A short key could be guessed from what it has encrypted."""
+    if all(len(key) >= MIN_KEY_CHARS for key in settings.LUMINA_ENCRYPTION_KEY):
+        return []
+    return [
+        Error(
+            f"A key in LUMINA_ENCRYPTION_KEY has fewer than {MIN_KEY_CHARS} characters.",
+            hint="Make one with `openssl rand -hex 32`.",
+            id="lumina.E004",
+        )
+    ]
 
 
 @register("database")

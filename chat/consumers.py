@@ -13,8 +13,10 @@ from contextlib import suppress
 from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.db import DatabaseError
 
 from chat import metrics, store
+from chat.accounts import asking, rules, sessions, visitors
 from chat.database import in_database
 from chat.following import Follower
 from chat.forms import AskForm
@@ -26,15 +28,19 @@ logger = logging.getLogger("lumina.socket")
 
 SIGNED_OUT = 4401
 MAX_MESSAGE_CHARS = 1_000_000
+LOOK_AT_SESSION_SECONDS = 20.0
 
 
 class PageConsumer(AsyncWebsocketConsumer):
-    """Messages in: ask, stop, watch, each a JSON object with a `type`."""
+    """Messages in: JSON objects with a `type`, which is one of the doors."""
+
+    DOORS = ("ask", "stop", "watch")
 
     # The process listens to the channel layer once for all its sockets: see chat.hub.
     channel_layer_alias = "none"
     _follower: Follower | None = None
     _following: asyncio.Task[None] | None = None
+    _watching: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
         user = self.scope.get("user")
@@ -44,27 +50,31 @@ class PageConsumer(AsyncWebsocketConsumer):
             await self.close(code=SIGNED_OUT)
             return
         self.owner = user
+        self.address = visitors.address_of_scope(self.scope, behind_proxy=rules.behind_proxy())
+        self._watching = asyncio.create_task(self._watch_session())
 
     async def disconnect(self, code: int) -> None:
         metrics.OPEN_SOCKETS.dec()
+        if self._watching:
+            self._watching.cancel()
         await self._unfollow()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if not await self._is_signed_in():
+            return
         message = _parsed(text_data)
         if message is None:
             await self._refuse("bad_message", "The page sent something unreadable. Reload it.")
             return
-        handler = {"ask": self._ask, "stop": self._stop, "watch": self._watch}.get(
-            str(message.get("type"))
-        )
-        if handler is None:
+        kind = message.get("type")
+        if kind not in self.DOORS:
             await self._refuse(
                 "bad_type",
                 "The page asked for something this server does not know. Reload it.",
                 message,
             )
             return
-        await handler(message)
+        await getattr(self, f"_{kind}")(message)
 
     # --- What the page can ask for -------------------------------------------------------------
 
@@ -74,7 +84,7 @@ class PageConsumer(AsyncWebsocketConsumer):
             await self._refuse("invalid", form.first_error(), message)
             return
         try:
-            run, is_new = await in_database(store.begin_run)(self.owner, form.ask())
+            run, is_new = await in_database(asking.begin_run)(self.owner, form.ask(), self.address)
         except store.Refused as refused:
             await self._refuse(refused.code, str(refused), message)
             return
@@ -118,6 +128,26 @@ class PageConsumer(AsyncWebsocketConsumer):
             if str(run).isdecimal() and len(str(run)) < 19
         }
         await self._follow(conversation, runs=known, newest_run=_number(message.get("newest")) or 0)
+
+    # --- The session ---------------------------------------------------------------------------
+
+    async def _is_signed_in(self) -> bool:
+        """Whether the session still holds; a socket whose session has ended closes."""
+        key = self.scope["session"].session_key
+        if await in_database(sessions.is_open)(key, self.owner.pk):
+            return True
+        await self._unfollow()
+        await self.close(code=SIGNED_OUT)
+        return False
+
+    async def _watch_session(self) -> None:
+        """Looks by itself as well: a nudge can be lost, and a session can simply be over."""
+        async with hub.subscribed(sessions.topic_of(self.owner.pk)) as nudges:
+            while True:
+                await nudges.next(LOOK_AT_SESSION_SECONDS)
+                with suppress(DatabaseError):
+                    if not await self._is_signed_in():
+                        return
 
     # --- Following -----------------------------------------------------------------------------
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from django import forms
 
-from chat.store import Ask
+from chat.store import Ask, SessionFacts
 from chat.wiring import known_zone, question_max_chars
-from memory.service import clean_text
+from memory.service import clean_text, without_secrets
 
 MAX_ID = 2**63 - 1
 
@@ -22,8 +22,22 @@ class QuestionField(forms.CharField):
         return clean_text(text, author="user").strip()
 
 
+class FactField(forms.CharField):
+    """One line that the person wrote for this conversation. A password or a key is refused."""
+
+    def clean(self, value: Any) -> str:
+        text = " ".join(clean_text(str(value or ""), author="user").split())
+        if without_secrets(text) != text:
+            raise forms.ValidationError("This looks like a password or a key; leave it out.")
+        return str(super().clean(text))
+
+
 class AskForm(forms.Form):
-    """A question, or a wish to edit, regenerate or continue one. Unknown fields are ignored."""
+    """A question, or a wish to edit, regenerate or continue one. Unknown fields are ignored.
+
+    With `session` the session facts come along: an empty one is taken back. `asks_to_keep` says
+    that the page asked whether the name and the style of another conversation are kept.
+    """
 
     text = QuestionField(required=False)
     client_id = forms.RegexField(
@@ -37,6 +51,12 @@ class AskForm(forms.Form):
     regenerates = forms.IntegerField(required=False, min_value=1, max_value=MAX_ID)
     continues = forms.IntegerField(required=False, min_value=1, max_value=MAX_ID)
     time_zone = forms.CharField(required=False, max_length=64)
+    session = forms.BooleanField(required=False)
+    folder = forms.IntegerField(required=False, min_value=1, max_value=MAX_ID)
+    name = FactField(required=False, max_length=80)
+    style = FactField(required=False, max_length=200)
+    asks_to_keep = forms.BooleanField(required=False)
+    keep = forms.BooleanField(required=False)
 
     def clean_text(self) -> str:
         text: str = self.cleaned_data["text"]
@@ -70,7 +90,14 @@ class AskForm(forms.Form):
             regenerates=data["regenerates"],
             continues=data["continues"],
             time_zone=known_zone(data["time_zone"]) if data["time_zone"] else "",
+            facts=self._facts() if data["session"] else None,
         )
+
+    def _facts(self) -> SessionFacts:
+        data = self.cleaned_data
+        if data["asks_to_keep"] and not data["keep"]:
+            return SessionFacts(folder=data["folder"])
+        return SessionFacts(folder=data["folder"], name=data["name"], style=data["style"])
 
     def first_error(self) -> str:
         """The first fault as one sentence."""

@@ -30,6 +30,8 @@ NUDGE_SECONDS = 5.0
 LISTEN_AGAIN_SECONDS = 2.0
 
 Event = Mapping[str, Any]
+Topic = int | str
+"""What one can listen to: a conversation by its id, or a person's sessions by a name."""
 
 
 class Subscription:
@@ -62,42 +64,42 @@ class Subscription:
 
 
 class Hub:
-    """The subscriptions of this process, by conversation."""
+    """The subscriptions of this process, by topic."""
 
     def __init__(self) -> None:
-        self._subscriptions: dict[int, set[Subscription]] = defaultdict(set)
-        self._changed: set[int] = set()
+        self._subscriptions: dict[Topic, set[Subscription]] = defaultdict(set)
+        self._changed: set[Topic] = set()
         self._nudging: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
         self._is_heard = True
 
     @asynccontextmanager
-    async def subscribed(self, conversation_id: int) -> AsyncIterator[Subscription]:
+    async def subscribed(self, topic: Topic) -> AsyncIterator[Subscription]:
         subscription = Subscription()
-        self._subscriptions[conversation_id].add(subscription)
+        self._subscriptions[topic].add(subscription)
         if is_over(self._listening):
             self._listening = asyncio.create_task(self._listen(), context=Context())
         try:
             yield subscription
         finally:
-            self._subscriptions[conversation_id].discard(subscription)
-            if not self._subscriptions[conversation_id]:
-                del self._subscriptions[conversation_id]
+            self._subscriptions[topic].discard(subscription)
+            if not self._subscriptions[topic]:
+                del self._subscriptions[topic]
             if not self._subscriptions and self._listening:
                 self._listening.cancel()
                 self._listening = None
 
-    def publish(self, conversation_id: int, events: Sequence[Event] = ()) -> None:
+    def publish(self, topic: Topic, events: Sequence[Event] = ()) -> None:
         """Hands events to this process's readers and nudges those of other processes."""
-        for subscription in tuple(self._subscriptions.get(conversation_id, ())):
+        for subscription in tuple(self._subscriptions.get(topic, ())):
             subscription.feed(events)
-        self._changed.add(conversation_id)
+        self._changed.add(topic)
         if is_over(self._nudging):
             self._nudging = asyncio.create_task(self._nudge(), context=Context())
 
-    def wake(self, conversation_id: int) -> None:
-        """This process's readers of the conversation look into the store."""
-        for subscription in tuple(self._subscriptions.get(conversation_id, ())):
+    def wake(self, topic: Topic) -> None:
+        """This process's readers of the topic look into the store."""
+        for subscription in tuple(self._subscriptions.get(topic, ())):
             subscription.wake()
 
     async def settle(self) -> None:
@@ -109,16 +111,16 @@ class Hub:
     async def _nudge(self) -> None:
         """One nudge is under way at a time: a slow broker delays nobody."""
         while self._changed:
-            changed, self._changed = sorted(self._changed), set()
-            await self._send_nudge(changed)
+            changed, self._changed = sorted(self._changed, key=str), set()
+            await self.send_nudge(changed)
             await asyncio.sleep(NUDGE_EVERY_SECONDS)
 
-    async def _send_nudge(self, conversations: Sequence[int]) -> None:
+    async def send_nudge(self, topics: Sequence[Topic]) -> None:
         """A broken layer costs promptness, never an answer: readers look by themselves as well."""
         message = {
             "type": "conversations.changed",
             "origin": ORIGIN,
-            "conversations": list(conversations),
+            "topics": list(topics),
         }
         try:
             async with asyncio.timeout(NUDGE_SECONDS):
@@ -159,8 +161,8 @@ class Hub:
     def _hear(self, message: Mapping[str, Any]) -> None:
         """A nudge from some process. What this process said itself has been fed already."""
         if message.get("origin") != ORIGIN:
-            for conversation_id in message.get("conversations", ()):
-                self.wake(conversation_id)
+            for topic in message.get("topics", ()):
+                self.wake(topic)
 
 
 def is_over(task: asyncio.Task[None] | None) -> bool:

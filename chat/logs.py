@@ -19,7 +19,7 @@ from typing import Any
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 _GIVEN_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
-_SIGN_IN_TOKEN = re.compile(r"(/sign-in/)[^/\s]+")
+_TOKEN = re.compile(r"(/(?:sign-in|invited|reset)/)[^/\s]+")
 _PLAIN_VALUE = re.compile(r"[^\s\"=]+")
 
 
@@ -39,7 +39,7 @@ class _Formatter(logging.Formatter):
         self._show_messages = show_messages
 
     def _message(self, record: logging.LogRecord) -> str:
-        return _SIGN_IN_TOKEN.sub(r"\1…", record.getMessage())
+        return _TOKEN.sub(r"\1…", record.getMessage())
 
     def _fields(self, record: logging.LogRecord) -> Mapping[str, Any]:
         told = dict(getattr(record, "fields", {}))

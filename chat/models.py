@@ -11,21 +11,40 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import F, Q
 
+from chat.accounts.models import (
+    AuditEntry,
+    ContentAccess,
+    Invitation,
+    Quota,
+    RateCount,
+    Session,
+    StoredSetting,
+    Usage,
+)
 from chat.library_models import LibraryDocument, LibraryFolder, LibraryPassage
 from chat.statuses import RunStatus
 
 __all__ = [
+    "AuditEntry",
     "Citation",
+    "ContentAccess",
     "Conversation",
+    "Invitation",
     "LibraryDocument",
     "LibraryFolder",
     "LibraryPassage",
     "Message",
     "Passage",
+    "Quota",
+    "RateCount",
+    "RecalledSpan",
     "Run",
     "RunEvent",
+    "Session",
     "SignInLink",
     "Source",
+    "StoredSetting",
+    "Usage",
     "User",
     "WorkerSign",
 ]
@@ -40,7 +59,12 @@ class User(AbstractUser):
 class SignInLink(models.Model):
     """A single-use way in for one user. Only a hash of the token is kept."""
 
+    class Purpose(models.TextChoices):
+        SIGN_IN = "sign_in"
+        RESET = "reset"
+
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="sign_in_links")
+    purpose = models.CharField(max_length=10, choices=Purpose.choices, default=Purpose.SIGN_IN)
     token_hash = models.CharField(max_length=64, unique=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True, blank=True)
@@ -65,6 +89,12 @@ class Conversation(models.Model):
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    # Session facts: they hold for this conversation, and a new question may take them along.
+    folder = models.ForeignKey(
+        LibraryFolder, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    name = models.CharField(max_length=80, blank=True)
+    style = models.CharField(max_length=200, blank=True)
 
     objects = OwnedQuerySet.as_manager()
 
@@ -140,8 +170,13 @@ class Run(models.Model):
     prompt_tokens = models.PositiveIntegerField(default=0)
     completion_tokens = models.PositiveIntegerField(default=0)
     receipt = models.JSONField(default=dict)
+    # Of its working memory: the rest is the question, the answer and the passages of its sources.
+    fail_count = models.PositiveIntegerField(default=0)
+    last_error = models.TextField(blank=True)
     followups = models.JSONField(default=list)
     process = models.CharField(max_length=200, blank=True)
+    # Where it was asked from, for the rate of its searches; gone when the run has ended.
+    address = models.CharField(max_length=64, blank=True)
     started_at = models.DateTimeField()
     heartbeat_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -222,6 +257,33 @@ class Source(models.Model):
         return f"[{self.number}] {self.title or self.domain}"
 
 
+class RecalledSpan(models.Model):
+    """A part of a source's snapshot that was recalled of an earlier source, so that it goes when
+    that one goes."""
+
+    owner_path = "source__run__owner"
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="recalled_spans")
+    origin = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="copies")
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("source", "start", "id")
+        constraints = (
+            models.CheckConstraint(name="recalled_span_not_empty", condition=Q(end__gt=F("start"))),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.source_id}[{self.start}:{self.end}] of {self.origin_id}"
+
+    @property
+    def text(self) -> str:
+        return self.source.snapshot[self.start : self.end]
+
+
 class Passage(models.Model):
     """A span of a source's snapshot that the model was shown."""
 
@@ -248,7 +310,10 @@ class Passage(models.Model):
 
 
 class Citation(models.Model):
-    """A link from a span of an answer to the passage that it rests on."""
+    """A link from a span of an answer to the passage that it rests on.
+
+    `problem` says what the span claims and the source does not hold; empty when it is supported.
+    """
 
     owner_path = "answer__conversation__owner"
 
@@ -259,6 +324,7 @@ class Citation(models.Model):
     )
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
+    problem = models.TextField(blank=True)
 
     objects = OwnedQuerySet.as_manager()
 

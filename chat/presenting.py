@@ -8,14 +8,16 @@ one; ["now", text] is what the run is doing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from chat.rendering import AnswerStream, Append, Fragment, answer_html
+from chat.agent.values import Span
+from chat.answer_text import AnswerText
+from chat.rendering import AnswerStream, Append, Fragment, Snapshot, answer_blocks, answer_html
 from chat.steps import Step, Steps
 
 Event = Mapping[str, Any]
@@ -27,9 +29,12 @@ def id_prefix(answer_id: int) -> str:
     return f"m{answer_id}-"
 
 
-def safe_answer(text: str, sources: Sequence[Any], answer_id: int) -> SafeString:
+def safe_answer(
+    text: str, sources: Sequence[Any], answer_id: int, *, unsupported: Collection[Span] = ()
+) -> SafeString:
     """A finished answer's HTML. Rendering has sanitized it, so templates need not escape it."""
-    return mark_safe(answer_html(text, sources, prefix=id_prefix(answer_id)))
+    prefix = id_prefix(answer_id)
+    return mark_safe(answer_html(text, sources, prefix=prefix, unsupported=unsupported))
 
 
 class TurnPresenter:
@@ -38,8 +43,9 @@ class TurnPresenter:
     def __init__(self, answer_id: int, run_id: int) -> None:
         self._answer_id = answer_id
         self._run_id = run_id
-        self._text = ""
-        self._step_start = 0
+        self._answer = AnswerText()
+        # The HTML of every block once the text has ended and is checked; None before that.
+        self._settled: list[str] | None = None
         self._sources: list[_Card] = []
         self._stream = self._new_stream()
         self.steps = Steps()
@@ -51,18 +57,16 @@ class TurnPresenter:
         before = self.steps.now
         puts = self._steps(event)
         kind = event["type"]
-        if kind == "step_started":
-            self._step_start = len(self._text)
-        elif kind == "text_added":
-            self._text += event["text"]
+        self._answer.hear(kind, event)
+        if kind == "text_added":
             puts += _as_puts(self._stream.feed(event["text"]))
-        elif kind == "text_retracted":
-            puts += self._rewrite(self._text[: self._step_start])
-        elif kind == "text_corrected":
-            puts += self._rewrite(event["text"])
+        elif kind in {"text_retracted", "text_corrected"}:
+            puts += self._rewrite()
+        elif kind in {"sentence_failed", "sentence_replaced", "sentence_unsupported"}:
+            puts += self._settle()
         elif kind == "source_found":
             puts += self._card(event)
-        elif kind == "run_finished":
+        elif kind == "run_finished" and self._settled is None:
             puts += _as_puts(self._stream.close())
         if self.steps.now != before:
             puts.append(["now", self.steps.now])
@@ -70,7 +74,8 @@ class TurnPresenter:
 
     def html(self) -> SafeString:
         """The answer so far, as a page that is loaded in the middle of it shows it."""
-        shown = self._stream.snapshot()
+        settled = self._settled
+        shown = self._stream.snapshot() if settled is None else Snapshot(tuple(settled), "")
         closed = format_html_join(
             "",
             '<div class="block" data-block="{}">{}</div>',
@@ -92,9 +97,28 @@ class TurnPresenter:
     def _new_stream(self) -> AnswerStream:
         return AnswerStream(self._sources, prefix=id_prefix(self._answer_id))
 
-    def _rewrite(self, text: str) -> list[Put]:
-        """The answer is now this text: everything is taken away and put anew."""
-        self._text = text
+    def _settle(self) -> list[Put]:
+        """The text is whole: blocks take their final form, and later change one by one."""
+        before = self._settled
+        now = answer_blocks(
+            self._answer.text,
+            self._sources,
+            prefix=id_prefix(self._answer_id),
+            unsupported=[mark.span for mark in self._answer.marks],
+        )
+        known = self._stream.snapshot().blocks if before is None else before
+        self._settled = now
+        changed = [
+            ["block", number, html]
+            for number, html in enumerate(now)
+            if number >= len(known) or known[number] != html
+        ]
+        return [*changed, ["blocks", len(now)]] if len(known) > len(now) else changed
+
+    def _rewrite(self) -> list[Put]:
+        """The answer is now another text: everything is taken away and put anew."""
+        text = self._answer.text
+        self._settled = None
         self._stream = self._new_stream()
         return [["blocks", 0], *_as_puts(self._stream.feed(text) if text else [])]
 
@@ -106,7 +130,7 @@ class TurnPresenter:
             return []
         self._sources.append(card)
         self._stream = self._new_stream()
-        self._stream.feed(self._text)
+        self._stream.feed(self._answer.text)
         html = render_to_string(
             "chat/_source.html", {"source": card, "prefix": id_prefix(self._answer_id)}
         )

@@ -53,21 +53,47 @@ class _Line:
 
 
 class ConversationRecall:
-    """Recalls for one run. After `recall` its `receipt` says what was chosen and why."""
+    """Recalls for one run. After `recall` its `receipt` says what was chosen and why.
 
-    def __init__(self, run: Run, rule: WindowRule, now: datetime) -> None:
+    `beside` is told in the receipt too: what the prompt holds beside the conversation.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        rule: WindowRule,
+        now: datetime,
+        *,
+        beside: Mapping[str, Any] | None = None,
+    ) -> None:
         self._run = run
         self._rule = rule
         self._now = now
+        self._beside = dict(beside or {})
         self._n_packed = 0
+        self._window_before: int | None = None
         self.receipt: dict[str, Any] = {}
 
     async def recall(self, question: str, *, budget_tokens: int) -> History:
         with RECALL.time():
-            return await in_database(self._recall)(question, budget_tokens)
+            return await in_database(self._recall_and_note)(question, budget_tokens)
+
+    def packed(self, question: str, budget_tokens: int) -> dict[str, Any]:
+        """The receipt of what would be chosen within another budget. Nothing is stored."""
+        self._recall(question, budget_tokens)
+        return self.receipt
+
+    def _recall_and_note(self, question: str, budget: int) -> History:
+        history = self._recall(question, budget)
+        store.note_receipt(self._run.pk, self.receipt)
+        first = self.receipt["window_from"]
+        if history.n_visible < history.n_total and first not in (None, self._window_before):
+            memory.left_window(*self._place(), before_id=first)
+        return history
 
     def _recall(self, question: str, budget: int) -> History:
         self._n_packed += 1
+        self._window_before = store.window_before(self._run)
         said, n_total = self._window(budget)
         history = window([one.message for one in said], n_total=n_total)
         costs = [message_cost(one.message, count_tokens) for one in said]
@@ -76,6 +102,7 @@ class ConversationRecall:
         left -= sum(row["tokens"] for row in rows)
         earlier, packed = self._earlier(question, [one.pk for one in said], left)
         self.receipt = {
+            **self._beside,
             "budget_tokens": budget,
             "packed_again": self._n_packed - 1,
             "visible": history.n_visible,
@@ -93,15 +120,11 @@ class ConversationRecall:
     # --- The newest, whole -----------------------------------------------------------------------
 
     def _window(self, budget: int) -> tuple[list[store.Said], int]:
-        before = store.window_before(self._run)
-        said, n_total = store.said_before(self._run, before)
+        said, n_total = store.said_before(self._run, self._window_before)
         costs = [message_cost(one.message, count_tokens) for one in said]
         room = min(int(self._rule.share * budget), budget - note_cost(n_total, count_tokens))
         start = window_start(costs, 0, limit_tokens=max(0, room), newest=self._rule.newest)
-        said = said[start:]
-        if said and len(said) < n_total and said[0].pk != before:
-            memory.left_window(*self._place(), before_id=said[0].pk)
-        return said, n_total
+        return said[start:], n_total
 
     def _place(self) -> tuple[int, int, int | None]:
         run = self._run
@@ -217,6 +240,7 @@ class _Rows:
             elif ref.startswith("s") and (source := self._read.get(int(ref[1:]))):
                 sources.append(
                     EarlierSource(
+                        ref=ref,
                         title=source.title,
                         url=source.url,
                         provider=source.provider,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from chat import store
@@ -18,6 +19,8 @@ from memory.service import (
     Outcome,
     Said,
     StartTexts,
+    count_tokens,
+    file_ids,
     forget,
     list_files,
     read_file,
@@ -32,11 +35,37 @@ MAX_NAMED = 40
 Result = TypeVar("Result")
 
 
-def notes_at_start(run: Run, budget_tokens: int) -> tuple[str, str]:
-    """What the system text says of memory, and the skills that this question asks for."""
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What the system text says of memory, and the skills that this question asks for.
+
+    `shown` names the files by their ids, so that a file that is forgotten leaves no trace in it.
+    """
+
+    start: str
+    skills: str
+    shown: Sequence[Mapping[str, Any]] = ()
+
+
+def notes_at_start(run: Run, budget_tokens: int) -> Notes:
     first = store.first_question(run)
     found = start_texts(run.owner_id, run.question.text, budget_tokens, first_question=first)
-    return _start(found), quote_memory({"skills": _files(found.skills)}) if found.skills else ""
+    skills = quote_memory({"skills": _files(found.skills)}) if found.skills else ""
+    return Notes(_start(found), skills, _shown(run.owner_id, found))
+
+
+def _shown(owner_id: int, found: StartTexts) -> list[dict[str, Any]]:
+    ids = file_ids(owner_id, [one.path for one in (*found.start, *found.skills)])
+    return [
+        {
+            "file": ids[one.path],
+            "tokens": count_tokens(one.text),
+            "left_out": one.n_left_out,
+            "skill": one in found.skills,
+        }
+        for one in (*found.start, *found.skills)
+        if one.path in ids
+    ]
 
 
 def _start(found: StartTexts) -> str:
@@ -89,11 +118,19 @@ class RunMemory:
         return _reply(await _asked(self._forget, path, text, quote))
 
     def _write(self, path: str, text: str, replaces: str, quote: str) -> Outcome:
-        said = self._said(quote)
-        return write(self._run.owner_id, path, text, replaces=replaces, said=said)
+        return write(
+            self._run.owner_id,
+            path,
+            text,
+            replaces=replaces,
+            said=self._said(quote),
+            answer_id=self._run.answer_id,
+        )
 
     def _forget(self, path: str, text: str, quote: str) -> Outcome:
-        return forget(self._run.owner_id, path, text, said=self._said(quote))
+        run = self._run
+        said = self._said(quote)
+        return forget(run.owner_id, path, text, said=said, answer_id=run.answer_id)
 
     def _said(self, quote: str) -> Said | None:
         """The message that a change rests on: the live question, or the newest earlier one of the

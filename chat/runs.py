@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
 from contextvars import Context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 
 from django.db import DatabaseError
@@ -21,11 +21,11 @@ from chat.agent.events import (
     AgentEvent,
     FollowupsSuggested,
     RunFinished,
-    StepStarted,
     TextAdded,
-    TextRetracted,
+    event_data,
 )
 from chat.agent.loop import run_turn
+from chat.answer_text import AnswerText
 from chat.database import in_database
 from chat.endings import ending_of
 from chat.hub import hub
@@ -158,8 +158,7 @@ class _Driver:
     record: TurnRecord
     last_seq: int = 0
     status: str = "running"
-    _text: str = ""
-    _step_start: int = 0
+    _answer: AnswerText = field(default_factory=AnswerText)
     _followups: Sequence[str] = ()
 
     async def drive(self, prepared: Prepared, stop: asyncio.Event) -> None:
@@ -187,7 +186,7 @@ class _Driver:
         hub.publish(self.run.conversation_id, told)
 
     async def _end(self, finished: RunFinished, prepared: Prepared | None) -> None:
-        given = (self.run, self._text, self._followups, finished, prepared)
+        given = (self.run, self._answer, self._followups, finished, prepared)
         ending, last = await patiently(ending_of, *given)
         told = await patiently(store.end_run, self.run.pk, self.last_seq, last, ending)
         self.last_seq += len(told)
@@ -196,13 +195,8 @@ class _Driver:
 
     def _hear(self, batch: list[AgentEvent]) -> None:
         for event in batch:
-            if isinstance(event, StepStarted):
-                self._step_start = len(self._text)
-            elif isinstance(event, TextAdded):
-                self._text += event.text
-            elif isinstance(event, TextRetracted):
-                self._text = self._text[: self._step_start]
-            elif isinstance(event, FollowupsSuggested):
+            self._answer.hear(event.type, event_data(event))
+            if isinstance(event, FollowupsSuggested):
                 self._followups = event.questions
 
 

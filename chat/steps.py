@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from chat.agent.history_tool import SEARCH_HISTORY
 from chat.agent.memory_tools import (
     MEMORY_FORGET,
     MEMORY_LIST,
@@ -21,12 +22,14 @@ Event = Mapping[str, Any]
 _VERBS = {
     WEB_SEARCH: ("Searching the web for", "Searched the web for"),
     SEARCH_LIBRARY: ("Searching the library for", "Searched the library for"),
+    SEARCH_HISTORY: ("Searching the conversations for", "Searched the conversations for"),
     READ_PAGE: ("Reading", "Read"),
     MEMORY_LIST: ("Looking at the list of memory files", "Looked at the list of memory files"),
     MEMORY_READ: ("Reading", "Read"),
     MEMORY_WRITE: ("Saving to", "Tried to save to"),
     MEMORY_FORGET: ("Forgetting in", "Tried to forget in"),
 }
+_CHECKS = ("sentence_failed", "sentence_replaced", "sentence_unsupported")
 _CHANGES = (MEMORY_WRITE, MEMORY_FORGET)
 
 
@@ -87,10 +90,17 @@ class Steps:
     items: list[Step] = field(default_factory=list)
     n_sources: int = 0
     writing: bool = False
+    mending: bool = False
+    retold: bool = False
+    n_mended: int = 0
+    n_unsupported: int = 0
 
     def hear(self, event: Event) -> Step | None:
         """The step that this event begins or changes, if any."""
         kind = event["type"]
+        self.retold = self.retold or kind == "text_corrected"
+        if kind in _CHECKS and not self.retold:
+            return self._check(event)
         if kind in {"step_started", "text_added", "text_retracted"}:
             self.writing = kind == "text_added"
         if kind == "tool_started":
@@ -118,6 +128,8 @@ class Steps:
         running = self._running()
         if running:
             return f"{running[-1].label}{running[-1].what}…"
+        if self.mending:
+            return "Mending a sentence…"
         if self.writing:
             return "Writing the answer…"
         return "Thinking…"
@@ -134,6 +146,8 @@ class Steps:
         parts = [_counted(searches, "search", "searches")] if searches else []
         parts += [f"{_counted(pages, 'page')} read"] if pages else []
         parts += [f"{failures} failed"] if failures else []
+        parts += [f"{_counted(self.n_mended, 'sentence')} mended"] if self.n_mended else []
+        parts += [f"{self.n_unsupported} not supported"] if self.n_unsupported else []
         parts += [step.said for step in changes]
         return " · ".join(parts)
 
@@ -160,6 +174,18 @@ class Steps:
                 )
                 return self.items[step.key]
         return None
+
+    def _check(self, event: Event) -> Step | None:
+        self.mending = event["type"] == "sentence_failed"
+        if self.mending:
+            return None
+        if event["type"] == "sentence_replaced":
+            self.n_mended += 1
+            return self._say(
+                f"Replaced a sentence that was not supported. It is now: {event['text']}"
+            )
+        self.n_unsupported += 1
+        return self._say(f"Left a sentence without support: {event['problem']}.")
 
     def _say(self, text: str) -> Step:
         return self._add(Step(len(self.items), "said", subject=text))

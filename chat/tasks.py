@@ -6,6 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from chat import store
+from chat.accounts import mail, tidying
 from chat.library.index import scan_all
 from chat.models import WorkerSign
 
@@ -24,6 +25,18 @@ def sweep_runs() -> None:
 def scan_library() -> None:
     """Takes up what has changed in the folders of the library."""
     scan_all()
+
+
+@shared_task(ignore_result=True)
+def tidy_people() -> None:
+    """Drops sessions, links, counts and entries of the audit log whose time is over."""
+    tidying.tidy()
+
+
+@shared_task(ignore_result=True)
+def mail_reset(typed: str, base: str) -> None:
+    """Mails a link for a new password to whoever that name or address belongs to, if anyone."""
+    mail.send_reset(typed, base)
 
 
 @shared_task(ignore_result=True)

@@ -1,7 +1,7 @@
-from django.urls import path
+from django.urls import include, path
 
-from chat import views
-from chat.accounts import views as accounts
+from chat import forgetting_views, search_views, views
+from chat.inspecting import views as inspecting
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -11,13 +11,15 @@ urlpatterns = [
     path("c/<int:pk>/rename/", views.rename, name="rename"),
     path("c/<int:pk>/delete/", views.delete, name="delete"),
     path("c/<int:pk>/version/", views.show_version, name="show-version"),
+    path("c/<int:conversation>/turns/<int:pk>/", inspecting.turn, name="turn"),
+    path("messages/<int:pk>/delete/", forgetting_views.delete_message, name="delete-message"),
     path("runs/<int:pk>/stop/", views.stop, name="stop"),
     path("runs/<int:run>/sources/<int:number>/", views.source, name="source"),
+    path("runs/<int:run>/working/", views.working, name="working"),
     path("library/<int:pk>", views.document, name="document"),
+    path("search/", search_views.search, name="search"),
     path("sidebar/", views.sidebar, name="sidebar"),
-    path("sign-in/", accounts.SignIn.as_view(), name="sign-in"),
-    path("sign-in/<str:token>/", accounts.sign_in_by_link, name="sign-in-by-link"),
-    path("sign-out/", accounts.sign_out, name="sign-out"),
+    path("", include("chat.accounts.urls")),
     path("check/", views.check, name="check"),
     path("healthz", views.healthz, name="healthz"),
     path("metrics", views.metrics, name="metrics"),

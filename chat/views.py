@@ -16,6 +16,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import (
     require_GET,
@@ -28,7 +29,10 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from chat import metrics as counted
 from chat import store
+from chat.accounts import asking
+from chat.accounts.views import address
 from chat.agent.sources import LIBRARY_DOMAIN, is_linkable
+from chat.forgetting import forget_conversation
 from chat.forms import AskForm
 from chat.hub import hub
 from chat.library_models import LibraryDocument
@@ -38,11 +42,14 @@ from chat.queue import n_waiting
 from chat.runs import manager
 from chat.selfcheck import check_everything, check_readiness
 from chat.selfcheck.findings import Finding, in_thread, verdict, worst_first
+from chat.session import folders_of
 from chat.tree import Tree
 from chat.turns import path_page
 from chat.wiring import examples, metrics_access, model_label, question_max_chars
+from chat.working import working_of
 
 LIST_LENGTH = 200
+REFUSALS = {"unknown": 404, "too_many": 429, "quota": 429}
 QUEUE_SECONDS = 3.0
 FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
 
@@ -50,9 +57,13 @@ FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Pr
 @require_safe
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """The empty state. `?q=` puts a question into the box; nothing is asked by a GET."""
+    """The empty state. `?q=` puts a question into the box; nothing is asked by a GET. `?from=` is
+    the conversation that was left: its folder is kept, and the page asks about the rest."""
+    before = _own_conversations(request).filter(pk=_id(request.GET.get("from")) or 0).first()
     context = _frame(request) | {
         "examples": examples(),
+        "facts": before,
+        "asks_to_keep": bool(before and (before.name or before.style)),
         "draft": request.GET.get("q", "")[: question_max_chars()],
         "placeholder": "Ask anything…",
         "autofocus": True,
@@ -65,7 +76,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def conversation(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Conversation.objects.of(_owner(request)), pk=pk)
     store.sweep_conversation(row.pk)
-    page = path_page(row, before=_id(request.GET.get("before")))
+    page = path_page(row, before=_id(request.GET.get("before")), at=_id(request.GET.get("at")))
     newest = row.runs.order_by("-pk").values_list("pk", flat=True).first() or 0
     context = _frame(request, row) | {
         "page": page,
@@ -88,10 +99,13 @@ async def ask(request: HttpRequest) -> HttpResponse:
     if not valid:
         return await sync_to_async(_refused)(request, form.first_error(), status=400)
     try:
-        run, is_new = await sync_to_async(store.begin_run)(user, form.ask())
+        run, is_new = await sync_to_async(asking.begin_run)(user, form.ask(), address(request))
     except store.Refused as refused:
-        status = 404 if refused.code == "unknown" else 409
-        return await sync_to_async(_refused)(request, str(refused), status=status)
+        status = REFUSALS.get(refused.code, 409)
+        response = await sync_to_async(_refused)(request, str(refused), status=status)
+        if refused.wait_seconds:
+            response["Retry-After"] = str(refused.wait_seconds)
+        return response
     if is_new:
         manager.start(run.pk)
         hub.publish(run.conversation_id)
@@ -157,8 +171,10 @@ def rename(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(Conversation.objects.of(_owner(request)), pk=pk)
-    row.delete()
+    try:
+        forget_conversation(_owner(request), pk)
+    except store.Refused as refused:
+        raise Http404(str(refused)) from None
     return redirect("home")
 
 
@@ -202,6 +218,18 @@ def source(request: HttpRequest, run: int, number: int) -> HttpResponse:
     if fragment:
         return render(request, "chat/_source_body.html", context)
     return render(request, "chat/source.html", _frame(request, row.run.conversation) | context)
+
+
+@require_safe
+@login_required
+def working(request: HttpRequest, run: int) -> HttpResponse:
+    """What was at hand for one question: a page, or its inside for the turn that shows it."""
+    runs = Run.objects.of(_owner(request)).select_related("question", "answer", "conversation")
+    row = get_object_or_404(runs, pk=run)
+    context = {"run": row, "working": working_of(row)}
+    if _wants_fragment(request):
+        return render(request, "chat/_working.html", context)
+    return render(request, "chat/working.html", _frame(request, row.conversation) | context)
 
 
 @require_safe
@@ -280,6 +308,8 @@ def _frame(request: HttpRequest, row: Conversation | None = None) -> dict[str, A
     return {
         "conversation": row,
         "conversation_id": row.pk if row else None,
+        "facts": row,
+        "folders": SimpleLazyObject(lambda: folders_of(_owner(request))),
         "client_id": secrets.token_urlsafe(12),
         "question_max_chars": question_max_chars(),
         "model_label": model_label(),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -16,12 +17,16 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import httpx
 from asgiref.sync import async_to_sync
-from django.conf import settings
+from django.db import DatabaseError
 
 from chat import store
+from chat.accounts import stored
+from chat.accounts.searching import LimitedSearcher
+from chat.agent.checking import Checking
 from chat.agent.limits import Limits
 from chat.agent.loop import Means, Turn
 from chat.agent.ports import ChatModel, SearchProvider
+from chat.agent.prompts import system_text
 from chat.agent.tools import Toolbox
 from chat.agent.values import Remembered, Source
 from chat.database import in_database
@@ -41,18 +46,23 @@ from chat.providers.search.service import search_client
 from chat.providers.search.tavily import TavilyProvider
 from chat.providers.search.wikipedia import WikipediaProvider
 from chat.recall import ConversationRecall, WindowRule
-from chat.remembering import RunMemory, notes_at_start
+from chat.remembering import Notes, RunMemory, notes_at_start
+from chat.searching_history import RunHistorySearch
+from chat.session import session_text
 from chat.summarising import ModelSummariser
-from memory.service import SummaryLimits, count_tokens
+from chat.support import RenderedCitations, WordChecker
+from memory.service import SummaryLimits, count_tokens, without_secrets
 
 if TYPE_CHECKING:
     from chat.providers.models.openai_compatible import OpenAICompatibleModel
+
+settings = stored.Configured()
 
 LOOK_AGAIN_SECONDS = 60.0
 CONTEXT_TOKENS = 16_000
 HISTORY_SHARE = 0.5
 MEMORY_SHARE = 0.125
-SUMMARY_SHARE, SUMMARY_CHUNK_TOKENS = 0.5, 6_000
+SUMMARY_SHARE, SUMMARY_CHUNK_TOKENS, SUMMARY_ANSWER_TOKENS = 0.5, 6_000, 2_048
 
 EXAMPLES = (
     "Why does ice float?",
@@ -75,20 +85,25 @@ class Prepared:
 
 
 async def prepare_run(run: Run) -> Prepared:
+    services().catch_up(await in_database(stored.refresh)())
     answer = ""
     sources: Sequence[Source] = ()
     if run.continues:
         answer, sources = await in_database(store.cut_answer)(run)
     clock = ZoneClock(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE))
-    recall = ConversationRecall(run, window_rule(), clock.now())
     model = await services().model()
     context = services().context_tokens
+    notes = await in_database(_notes)(run, context)
+    session = await in_database(session_text)(run.conversation)
+    beside = {"files": list(notes.shown), "session_tokens": count_tokens(session)}
+    recall = ConversationRecall(run, window_rule(), clock.now(), beside=beside)
     turn = Turn(
         question=run.question.text,
         history_budget_tokens=_history_budget(run.question.text, context),
         answer=answer,
         sources=sources,
-        remembered=await in_database(_remembered)(run, context),
+        remembered=_remembered(notes, context),
+        session=session,
     )
     means = Means(
         model=model,
@@ -102,18 +117,41 @@ async def prepare_run(run: Run) -> Prepared:
             answer_tokens=settings.LUMINA_ANSWER_TOKENS,
         ),
         count_tokens=count_tokens,
+        checking=_checking(model) if settings.LUMINA_CHECK_ANSWERS else None,
     )
     return Prepared(turn, means, recall)
 
 
-def _remembered(run: Run, context_tokens: int) -> Remembered:
+def _checking(model: ChatModel) -> Checking:
+    """What only quotes cannot put a sentence in other words: its answers are checked alone."""
+    return Checking(
+        reader=RenderedCitations(),
+        checker=WordChecker(),
+        screen=without_secrets,
+        repairs=not isinstance(model, ExtractiveAnswerer),
+    )
+
+
+def _notes(run: Run, context_tokens: int) -> Notes:
     room = int(MEMORY_SHARE * context_tokens)
-    start, skills = notes_at_start(run, min(settings.LUMINA_MEMORY_FILES_TOKENS, room))
+    return notes_at_start(run, min(settings.LUMINA_MEMORY_FILES_TOKENS, room))
+
+
+def _remembered(notes: Notes, context_tokens: int) -> Remembered:
     return Remembered(
-        start=start,
-        skills=skills,
+        start=notes.start,
+        skills=notes.skills,
         window_messages=settings.LUMINA_WINDOW_MESSAGES,
         window_tokens=int(settings.LUMINA_WINDOW_SHARE * _history_budget("", context_tokens)),
+    )
+
+
+def system_now(history_tokens: int) -> str:
+    """The system text as it reads now beside a history of so many tokens, without memory files."""
+    share = settings.LUMINA_WINDOW_SHARE
+    window_messages = settings.LUMINA_WINDOW_MESSAGES
+    return system_text(
+        Remembered(window_messages=window_messages, window_tokens=int(share * history_tokens))
     )
 
 
@@ -131,12 +169,15 @@ def _history_budget(question: str, context_tokens: int) -> int:
 
 
 def summary_limits() -> SummaryLimits:
-    """A model gets no more to read at a time than half of what it can take."""
-    most = int(SUMMARY_SHARE * (settings.LUMINA_MODEL_CONTEXT_TOKENS or CONTEXT_TOKENS))
+    """A model gets no more to read at a time than half of what it can take, and may write a
+    quarter: more than a summary needs, as it may think first."""
+    context = settings.LUMINA_MODEL_CONTEXT_TOKENS or CONTEXT_TOKENS
+    most = int(SUMMARY_SHARE * context)
     return SummaryLimits(
         spans=settings.LUMINA_SUMMARY_SPANS,
         tokens=settings.LUMINA_SUMMARY_TOKENS,
         chunk_tokens=min(SUMMARY_CHUNK_TOKENS, most),
+        answer_tokens=min(SUMMARY_ANSWER_TOKENS, most // 2),
         seconds=settings.LUMINA_SUMMARY_SECONDS,
     )
 
@@ -171,6 +212,7 @@ class Services:
         self._model: ChatModel | None = None
         self._looked_at = 0.0
         self._said_context: int | None = None
+        self._version = 0
 
     @cached_property
     def _client(self) -> httpx.AsyncClient:
@@ -198,9 +240,17 @@ class Services:
 
     def toolbox(self, run: Run) -> Toolbox:
         library = FailoverSearcher(
-            [LibraryProvider(run.owner_id)], timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS
+            [LibraryProvider(run.owner_id, run.conversation.folder_id)],
+            timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS,
         )
-        return Toolbox(web=self._web, library=library, reader=self._reader, memory=RunMemory(run))
+        zone = ZoneInfo(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE))
+        return Toolbox(
+            web=self._web and LimitedSearcher(self._web, run.owner_id, run.address),
+            library=LimitedSearcher(library, run.owner_id, run.address),
+            reader=self._reader,
+            memory=RunMemory(run),
+            history=RunHistorySearch(run, zone),
+        )
 
     async def model(self) -> ChatModel:
         """The configured model; else one found on this machine; else the built-in answerer.
@@ -240,6 +290,14 @@ class Services:
             if found:
                 return remote_model(found.base_url, found.model)
         return ExtractiveAnswerer()
+
+    def catch_up(self, version: int) -> None:
+        """Begins anew after stored settings have changed. Runs under way keep what they have."""
+        if version != self._version:
+            for name in ("_client", "_web"):
+                self.__dict__.pop(name, None)
+            self._model, self._said_context = None, None
+            self._looked_at, self._version = 0.0, version
 
     async def close(self) -> None:
         if "_client" in self.__dict__:
@@ -296,6 +354,8 @@ def services() -> Services:
 
 async def warm_up() -> None:
     """Does beside the server's start what the first question would wait for."""
+    with suppress(DatabaseError):  # a database that is not ready is told of elsewhere
+        services().catch_up(await in_database(stored.refresh)())
     await asyncio.to_thread(import_module, "chat.providers.models.openai_compatible")
     await services().model()
 
@@ -379,6 +439,7 @@ def secrets_in_use() -> list[str]:
         settings.LUMINA_TAVILY_KEY,
         settings.LUMINA_BRAVE_KEY,
         settings.LUMINA_METRICS_TOKEN,
+        settings.EMAIL_HOST_PASSWORD,
         str(settings.DATABASES["default"].get("PASSWORD") or ""),
         *(urlsplit(address).password or "" for address in addresses),
     ]

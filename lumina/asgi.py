@@ -12,8 +12,8 @@ pages = get_asgi_application()
 
 from channels.auth import AuthMiddlewareStack  # noqa: E402
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
-from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 
+from chat.accounts.origins import SameOrigin  # noqa: E402
 from chat.routing import websocket_urlpatterns  # noqa: E402
 from lumina.lifespan import Lifespan  # noqa: E402
 from lumina.request_ids import RequestIds  # noqa: E402
@@ -22,9 +22,7 @@ application = RequestIds(
     ProtocolTypeRouter(
         {
             "http": pages,
-            "websocket": AllowedHostsOriginValidator(
-                AuthMiddlewareStack(URLRouter(websocket_urlpatterns))
-            ),
+            "websocket": SameOrigin(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
             "lifespan": Lifespan(),
         }
     )

@@ -47,6 +47,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "chat.accounts.middleware.VisitorMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -102,6 +103,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "sweep runs": {"task": "chat.tasks.sweep_runs", "schedule": 60.0},
+    "tidy people": {"task": "chat.tasks.tidy_people", "schedule": 3600.0},
     "scan library": {"task": "chat.tasks.scan_library", "schedule": 600.0},
     "find what is not summarised": {
         "task": "memory.tasks_summaries.find_unsummarised",
@@ -125,20 +127,23 @@ else:
 
 # --- The index of the history -------------------------------------------------------------------
 
+LUMINA_EMBEDDER = env.choice("LUMINA_EMBEDDER", "default", among=("default", "endpoint", "none"))
+LUMINA_EMBEDDER_URL = env.url("LUMINA_EMBEDDER_URL", "")
+LUMINA_EMBEDDER_MODEL = env.text("LUMINA_EMBEDDER_MODEL", "")
+LUMINA_EMBEDDER_DIMENSIONS = env.count("LUMINA_EMBEDDER_DIMENSIONS", 1_024, at_least=1)
+LUMINA_EMBEDDER_KEY = env.text("LUMINA_EMBEDDER_KEY", "")
 CELERY_BEAT_SCHEDULE["index history"] = {"task": "memory.tasks.index_backlog", "schedule": 60.0}
 
 # --- People ------------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "chat.User"
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in (
-        "UserAttributeSimilarityValidator",
-        "MinimumLengthValidator",
-        "CommonPasswordValidator",
-        "NumericPasswordValidator",
-    )
+    {"NAME": "chat.accounts.passwords.NotAboutYou"},
+    {"NAME": "chat.accounts.passwords.LongEnough", "OPTIONS": {"min_length": 10}},
+    {"NAME": "chat.accounts.passwords.NotCommon"},
+    {"NAME": "chat.accounts.passwords.NotNumbersAlone"},
 ]
+SESSION_ENGINE = "chat.accounts.sessions"
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "sign-in"
@@ -147,7 +152,8 @@ SESSION_COOKIE_AGE = 60 * 60 * 24 * 60
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.flag("LUMINA_HTTPS", False)
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SECURE_REFERRER_POLICY = "same-origin"
-if env.flag("LUMINA_BEHIND_PROXY", False):
+LUMINA_BEHIND_PROXY = env.flag("LUMINA_BEHIND_PROXY", False)
+if LUMINA_BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     USE_X_FORWARDED_HOST = True
 X_FRAME_OPTIONS = "DENY"
@@ -223,7 +229,31 @@ LUMINA_MEMORY_FILES_TOKENS = env.count("LUMINA_MEMORY_FILES_TOKENS", 2_000, at_l
 LUMINA_SUMMARY_SPANS = env.count("LUMINA_SUMMARY_SPANS", 8, at_least=0)
 LUMINA_SUMMARY_TOKENS = env.count("LUMINA_SUMMARY_TOKENS", 600, at_least=60)
 LUMINA_SUMMARY_SECONDS = env.seconds("LUMINA_SUMMARY_SECONDS", 600)
+LUMINA_CHECK_ANSWERS = env.flag("LUMINA_CHECK_ANSWERS", True)
 LUMINA_QUESTION_MAX_CHARS = env.count("LUMINA_QUESTION_MAX_CHARS", 20_000, at_least=100)
+
+# --- Accounts, rates and quotas ----------------------------------------------------------------
+
+LUMINA_SIGNUP = env.flag("LUMINA_SIGNUP", False)
+LUMINA_INVITATION_DAYS = env.count("LUMINA_INVITATION_DAYS", 7, at_least=1)
+LUMINA_ENCRYPTION_KEY = env.names("LUMINA_ENCRYPTION_KEY")
+LUMINA_AUDIT_DAYS = env.count("LUMINA_AUDIT_DAYS", 365, at_least=0)
+LUMINA_ASKS_PER_MINUTE = env.count("LUMINA_ASKS_PER_MINUTE", 30, at_least=0)
+LUMINA_SEARCHES_PER_MINUTE = env.count("LUMINA_SEARCHES_PER_MINUTE", 120, at_least=0)
+LUMINA_DOOR_TRIES = env.count("LUMINA_DOOR_TRIES", 10, at_least=0)
+LUMINA_ADDRESS_FACTOR = env.count("LUMINA_ADDRESS_FACTOR", 5, at_least=1)
+LUMINA_TOKENS_PER_DAY = env.count("LUMINA_TOKENS_PER_DAY", 0, at_least=0)
+LUMINA_TOKENS_PER_MONTH = env.count("LUMINA_TOKENS_PER_MONTH", 0, at_least=0)
+LUMINA_SNAPSHOT_BYTES = env.count("LUMINA_SNAPSHOT_BYTES", 0, at_least=0)
+LUMINA_LIBRARY_BYTES = env.count("LUMINA_LIBRARY_BYTES", 0, at_least=0)
+LUMINA_SMTP_HOST = EMAIL_HOST = env.text("LUMINA_SMTP_HOST", "")
+EMAIL_PORT = env.count("LUMINA_SMTP_PORT", 587, at_least=1)
+EMAIL_HOST_USER = env.text("LUMINA_SMTP_USER", "")
+EMAIL_HOST_PASSWORD = env.text("LUMINA_SMTP_PASSWORD", "")
+_smtp_security = env.choice("LUMINA_SMTP_SECURITY", "starttls", among=("starttls", "tls", "none"))
+EMAIL_USE_TLS, EMAIL_USE_SSL = _smtp_security == "starttls", _smtp_security == "tls"
+EMAIL_TIMEOUT = 15
+DEFAULT_FROM_EMAIL = env.text("LUMINA_MAIL_FROM", "lumina@localhost")
 
 # --- Metrics and logs --------------------------------------------------------------------------
 

@@ -2,10 +2,12 @@ from typing import Any
 
 from django.apps import AppConfig
 from django.db.models.signals import pre_delete
+from django.dispatch import Signal
 
 
 class MemoryConfig(AppConfig):
     name = "memory"
+    exported = Signal()  # somebody's files were written to a folder; brings `owner_id`
 
     def ready(self) -> None:
         # Whoever deletes a message, a page, the admin or a cascade, what came from it goes too.
@@ -14,7 +16,9 @@ class MemoryConfig(AppConfig):
 
 def _forget(instance: Any, **_: Any) -> None:
     from memory.store import forget_message
+    from memory.stored.indexing import forget_indexed
     from memory.summarising import forget_summarised
 
     forget_message(instance.pk)
+    forget_indexed(instance.pk)
     forget_summarised(instance.pk)

@@ -67,27 +67,27 @@ class Mark(models.Model):
 class Part(models.Model):
     """One message of the engine: how its lines lie in its text, and what was done to them later.
 
-    `closings` is a list of `{"by": [block, position], "closed": [line…], "texts": {line: text}}`.
-    `as_written` tells that its text needs no cleaning before the spans fit.
+    `closings`, where there are any, is a list of `{"by": [block, position], "closed": [line…],
+    "texts": {line: text}}`. `place` is block and position in one number. `as_written` tells that
+    its text needs no cleaning to fit the spans.
     """
 
     message = models.ForeignKey("chat.Message", on_delete=models.CASCADE, related_name="+")
     block = models.ForeignKey(Block, on_delete=models.CASCADE, related_name="parts")
     position = models.PositiveIntegerField()
+    place = models.BigIntegerField(unique=True)
     key = models.CharField(max_length=40)
+    said_at = models.DateTimeField(null=True)
     first_row = models.PositiveIntegerField()
     n_lines = models.PositiveIntegerField()
     spans = models.BinaryField()
     as_written = models.BooleanField()
-    dates = models.JSONField(default=list)
-    closings = models.JSONField(default=list)
+    dates = models.JSONField(null=True)
+    closings = models.JSONField(null=True)
     target_key = models.CharField(max_length=24, blank=True)
     space = models.CharField(max_length=100, blank=True)
 
     class Meta:
-        constraints = (
-            models.UniqueConstraint(name="part_once_a_place", fields=("block", "position")),
-        )
         indexes = (
             models.Index(fields=("block", "target_key")),
             models.Index(fields=("key",)),

@@ -91,7 +91,7 @@ def _written(
     )
     per_chunk = max(_LEAST_ANSWER, 3 * limit // (2 * len(chunks)))
     answers = summariser.answers(
-        instructions(per_chunk), [one.text for one in chunks], max_tokens=4 * per_chunk
+        instructions(per_chunk), [one.text for one in chunks], max_tokens=limits.answer_tokens
     )
     reads = _read(messages, chunks, answers)
     summary = combined_summary(messages, reads, limits.tokens, estimate_tokens, _may_keep)

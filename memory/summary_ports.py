@@ -27,11 +27,12 @@ class Summariser(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryLimits:
     """At most `spans` summaries of a path with `tokens` each; a model reads `chunk_tokens` at a
-    time and has `seconds` for a whole span."""
+    time, writes `answer_tokens`, and has `seconds` for a whole span."""
 
     spans: int
     tokens: int
     chunk_tokens: int
+    answer_tokens: int
     seconds: float
 
 

@@ -58,7 +58,7 @@ def want(owner_id: int, conversation_id: int, left: Sequence[int], most_spans: i
     """Makes sure that there is a row for every planned span of the messages `left`, oldest first,
     and no wish for a narrower one; returns the rows that are new."""
     with transaction.atomic():
-        rows = Summary.objects.of(owner_id, conversation_id)
+        rows = _locked(Summary.objects.of(owner_id, conversation_id))
         placed = _placed(rows, left)
         done = [span for row, span in placed if row.status == Summary.Status.MADE]
         plan = [
@@ -80,6 +80,12 @@ def want(owner_id: int, conversation_id: int, left: Sequence[int], most_spans: i
             for span in plan
             if span not in there
         ]
+
+
+def _locked(rows: QuerySet[Summary]) -> list[Summary]:
+    """The rows, held until the transaction ends. All who hold several take them in this order, so
+    that no two wait for each other."""
+    return list(rows.select_for_update().order_by("pk"))
 
 
 def _placed(rows: Iterable[Summary], path: Sequence[int]) -> list[tuple[Summary, Span]]:
@@ -169,6 +175,7 @@ def finish(job: Job, made: Made) -> bool:
     """Keeps what was made and lets narrower spans go. False when the claim was lost: then nothing
     is kept."""
     with transaction.atomic():
+        _locked(Summary.objects.of(job.owner_id, job.conversation_id))
         kept = _claimed(job).update(
             status=Summary.Status.MADE,
             text=made.summary.text,
@@ -202,6 +209,12 @@ def fail(job: Job, error: str) -> None:
     )
 
 
+def try_again(rows: QuerySet[Summary]) -> bool:
+    """Takes the wait from failed rows, and what they were tried before. False when none is."""
+    failed = rows.filter(status=Summary.Status.FAILED)
+    return failed.update(tries=0, next_try_at=timezone.now(), worked_on_until=None) > 0
+
+
 def _claimed(job: Job) -> QuerySet[Summary]:
     return Summary.objects.filter(pk=job.summary_id, worked_on_until=job.claim)
 
@@ -214,8 +227,8 @@ def forget_message(message_id: int) -> list[int]:
     works on it; returns those to be made again."""
     holding = Summarised.objects.filter(message=message_id).values("summary_id")
     busy = Q(worked_on_until__isnull=False) | ~Q(status=Summary.Status.WANTED)
-    touched = list(Summary.objects.filter(busy, pk__in=holding).values_list("pk", flat=True))
-    if touched:
+    with transaction.atomic(savepoint=False):
+        touched = [row.pk for row in _locked(Summary.objects.filter(busy, pk__in=holding))]
         Summary.objects.filter(pk__in=touched).update(
             status=Summary.Status.WANTED,
             text="",

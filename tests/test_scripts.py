@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import signal
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.lib import environment, oldest, ports, processes, steps
+from scripts.lib import advisories, checks, environment, oldest, ports, processes, steps
 from scripts.lib.checks import clean_env
 from tests.lumina_server import OFFLINE, own_services
 
@@ -302,3 +303,37 @@ def test_a_wrong_setting_stops_the_start_with_its_hint(launch):
     assert run.process.wait(60) == 1
     assert "LUMINA_MAX_STEPS: 'many' must be a whole number of 1 or more." in run.printed
     assert "Traceback" not in run.printed
+
+
+# --- Advisories ---------------------------------------------------------------------------------
+
+
+def test_a_known_hole_is_told_with_the_version_that_mends_it() -> None:
+    row = {"name": "x", "version": "1", "vulns": [{"id": "GHSA-1", "fix_versions": ["1.1"]}]}
+    report = advisories.read(json.dumps({"dependencies": [row]}))
+    assert report.holes == ("x 1: GHSA-1, mended in 1.1",)
+
+
+def test_an_index_without_advisories_is_not_taken_for_good_news() -> None:
+    row = {"name": "x", "skip_reason": "Dependency not found on PyPI and could not be audited"}
+    report = advisories.read(json.dumps({"dependencies": [row]}))
+    assert (report.holes, report.unknown, report.n_known) == ((), ("x",), 0)
+
+
+@pytest.mark.parametrize("printed", ["", "Traceback", "[]", "{}", "null"])
+def test_what_is_no_report_is_none(printed: str) -> None:
+    assert advisories.read(printed) is None
+
+
+def test_what_could_not_be_checked_is_said_aloud(monkeypatch) -> None:
+    said: list[str] = []
+
+    class Quiet:
+        def run(self, title: str, command: object, env: object) -> str:
+            return f"{advisories.NOT_CHECKED}: no network." if title == "Advisories" else ""
+
+        def say(self, text: str) -> None:
+            said.append(text)
+
+    assert checks.run(Quiet(), Path(sys.executable), {})
+    assert said == ["!! NOT CHECKED: no network."]

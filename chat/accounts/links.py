@@ -1,4 +1,4 @@
-"""Sign-in links: single use, 15 minutes, only their hash is stored."""
+"""Links that sign in or let a password be set: single use, for a while, only their hash stored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from django.utils import timezone
 
 from chat.models import SignInLink, User
 
-LINK_LIFETIME = timedelta(minutes=15)
+LIFETIMES = {
+    SignInLink.Purpose.SIGN_IN: timedelta(minutes=15),
+    SignInLink.Purpose.RESET: timedelta(hours=24),
+}
 OWNER_NAME = "owner"
 
 
@@ -31,38 +34,48 @@ def the_owner() -> User:
     return owner
 
 
-def new_link(user: User) -> str:
+def new_link(user: User, purpose: SignInLink.Purpose = SignInLink.Purpose.SIGN_IN) -> str:
     """The token of a new link. It cannot be read again: only its hash is kept."""
     SignInLink.objects.filter(user=user, expires_at__lt=timezone.now()).delete()
     token = secrets.token_urlsafe(24)
     SignInLink.objects.create(
-        user=user, token_hash=_hash(token), expires_at=timezone.now() + LINK_LIFETIME
+        user=user,
+        purpose=purpose,
+        token_hash=hashed(token),
+        expires_at=timezone.now() + LIFETIMES[purpose],
     )
     return token
 
 
-def is_open(token: str) -> bool:
-    return _open_links(token).exists()
+def is_open(token: str, purpose: SignInLink.Purpose = SignInLink.Purpose.SIGN_IN) -> bool:
+    return _open_links(token, purpose).exists()
 
 
-def use(token: str) -> User | None:
+def user_of(token: str, purpose: SignInLink.Purpose) -> User | None:
+    """Whose link it is, without using it."""
+    link = _open_links(token, purpose).select_related("user").first()
+    return link.user if link else None
+
+
+def use(token: str, purpose: SignInLink.Purpose = SignInLink.Purpose.SIGN_IN) -> User | None:
     """The link's user, once. None when the link is unknown, used or too old."""
     with transaction.atomic():
-        link = _open_links(token).select_related("user").first()
+        link = _open_links(token, purpose).select_related("user").first()
         if link is None:
             return None
         moved = SignInLink.objects.filter(pk=link.pk, used_at=None).update(used_at=timezone.now())
         return link.user if moved == 1 else None
 
 
-def _open_links(token: str) -> QuerySet[SignInLink]:
+def _open_links(token: str, purpose: SignInLink.Purpose) -> QuerySet[SignInLink]:
     return SignInLink.objects.filter(
-        token_hash=_hash(token),
+        token_hash=hashed(token),
+        purpose=purpose,
         used_at=None,
         expires_at__gt=timezone.now(),
         user__is_active=True,
     )
 
 
-def _hash(token: str) -> str:
+def hashed(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()

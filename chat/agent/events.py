@@ -2,7 +2,8 @@
 
 Text comes only through TextAdded. When what a step has said turns out not to be the answer (it
 went on to use a tool, or these were thoughts), TextRetracted takes back all that was added since
-the step's StepStarted. What is left at the end is the answer.
+the step's StepStarted. Once the answer stands, SentenceReplaced puts one sentence in the place of
+another. What is left at the end is the answer.
 """
 
 from __future__ import annotations
@@ -84,8 +85,42 @@ class FollowupsSuggested:
 
 
 @dataclass(frozen=True, slots=True)
+class SentenceFailed:
+    """The sentence at [start, end) of the text so far does not pass: `problem` is one sentence.
+
+    The first of a run also says that the text has ended.
+    """
+
+    type: ClassVar[str] = "sentence_failed"
+    start: int
+    end: int
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceReplaced:
+    """What stood at [start, end) of the text so far is now `text`; what follows it moves along."""
+
+    type: ClassVar[str] = "sentence_replaced"
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceUnsupported:
+    """The sentence at [start, end) of the text so far stays, marked as not supported."""
+
+    type: ClassVar[str] = "sentence_unsupported"
+    start: int
+    end: int
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class TextCorrected:
-    """The whole text as it is stored, where cleaning it at the end changed it."""
+    """The whole text as it is stored, where cleaning it at the end changed it. Marks of sentences
+    told before it no longer hold; those that do are told again."""
 
     type: ClassVar[str] = "text_corrected"
     text: str
@@ -123,6 +158,9 @@ AgentEvent = (
     | TextRetracted
     | LimitReached
     | FollowupsSuggested
+    | SentenceFailed
+    | SentenceReplaced
+    | SentenceUnsupported
     | TextCorrected
     | CitationAdded
     | RunFinished

@@ -60,6 +60,15 @@ class Meter:
             return Allowance(True, False, f"{limits.max_tokens:,} tokens")
         return Allowance()
 
+    def allows_repair(self, prompt_tokens: int) -> bool:
+        """Whether one more call with such a prompt may be made after the answer stands."""
+        limits = self._limits
+        return (
+            self.n_steps < limits.max_steps
+            and self.seconds_left() > 0
+            and self.usage.total_tokens + prompt_tokens < limits.max_tokens
+        )
+
     def add(self, usage: Usage) -> None:
         self.usage += usage
         self.n_steps += 1

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
+from chat.agent.checking import AnswerCheck, Checking
 from chat.agent.errors import ContextTooLong, ModelError
 from chat.agent.events import (
     AgentEvent,
@@ -56,6 +57,7 @@ class Turn:
     answer: str = ""
     sources: Sequence[Source] = ()
     remembered: Remembered | None = None
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,7 @@ class Means:
     clock: Clock
     limits: Limits
     count_tokens: Callable[[str], int]
+    checking: Checking | None = None
 
 
 @dataclass(slots=True)
@@ -104,6 +107,9 @@ class _TurnRun:
         try:
             async with aclosing(self._steps()) as steps:
                 async for event in steps:
+                    yield event
+            async with aclosing(self._checked()) as events:
+                async for event in events:
                     yield event
             if self._step.followups:
                 yield FollowupsSuggested(self._step.followups)
@@ -175,6 +181,7 @@ class _TurnRun:
             remembered=self._turn.remembered,
             summaries=quote_summaries(history.summaries) if history.summaries else "",
             earlier=earlier,
+            session=self._turn.session,
         )
         return build_continuation(prompt, self._turn.answer) if self._turn.answer else prompt
 
@@ -291,6 +298,25 @@ class _TurnRun:
                     yield event
 
     # --- The end -------------------------------------------------------------------------------
+
+    async def _checked(self) -> AsyncGenerator[AgentEvent, None]:
+        """A whole answer is held against its sources; one that was cut is not judged yet."""
+        means = self._means
+        if means.checking is None or self._outcome()[0] != "complete":
+            return
+        check = AnswerCheck(
+            self._turn.question,
+            self._turn.answer + self._step.text,
+            self._registry.sources,
+            checking=means.checking,
+            model=means.model,
+            meter=self._meter,
+            stop=self._stop,
+            count_tokens=means.count_tokens,
+        )
+        async with aclosing(check.events()) as events:
+            async for event in events:
+                yield event
 
     def _outcome(self) -> tuple[FinalStatus, str]:
         step = self._step

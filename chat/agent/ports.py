@@ -8,12 +8,16 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from chat.agent.values import (
+    CitedSentence,
     History,
+    HistoryHit,
+    HistoryQuery,
     MemoryReply,
     Message,
     Page,
     SearchOutcome,
     SearchResult,
+    Source,
     ToolCall,
     ToolSpec,
     Usage,
@@ -121,6 +125,33 @@ class MemoryFiles(Protocol):
     async def write(self, path: str, text: str, *, replaces: str, quote: str) -> MemoryReply: ...
 
     async def forget(self, path: str, text: str, *, quote: str) -> MemoryReply: ...
+
+
+class HistorySearch(Protocol):
+    """What was said between the person and the agent, on every path of every conversation."""
+
+    async def search(self, query: HistoryQuery) -> Sequence[HistoryHit]:
+        """The best first, at most `query.limit`. The live question is never found."""
+        ...
+
+
+class CitationReader(Protocol):
+    """Knows what of an answer's text is shown as a citation."""
+
+    def cited_sentences(self, text: str, sources: Sequence[Source]) -> Sequence[CitedSentence]:
+        """The sentences that cite a source, in the order of the text, none overlapping."""
+        ...
+
+
+class SentenceChecker(Protocol):
+    async def problem(self, claim: str, cited: Sequence[Source], *, context: str) -> str:
+        """What the passages of the cited sources do not hold, as a phrase such as "“146” is not
+        there"; empty when they bear the claim out.
+
+        `context` is the question and the whole answer: how a word is used elsewhere may tell what
+        it is. It is no evidence.
+        """
+        ...
 
 
 class Clock(Protocol):

@@ -37,13 +37,13 @@ def message_cost(message: Message, count_tokens: Callable[[str], int]) -> int:
 
 
 def note_cost(n_total: int, count_tokens: Callable[[str], int]) -> int:
-    return count_tokens(f"[{_omitted(n_total)}]")
+    return count_tokens(f"[{omitted(n_total)}]")
 
 
 def window(messages: Sequence[Message], *, n_total: int) -> History:
     """The newest `messages`, oldest first and not empty, of `n_total`; what is left out is said."""
     n_omitted = n_total - len(messages)
-    note = _omitted(n_omitted) if n_omitted else ""
+    note = omitted(n_omitted) if n_omitted else ""
     opening = [Message(role="system", text=f"[{note}]")] if note and messages else []
     return History(
         messages=tuple(opening + _explained(messages)),
@@ -53,7 +53,7 @@ def window(messages: Sequence[Message], *, n_total: int) -> History:
     )
 
 
-def _omitted(n_omitted: int) -> str:
+def omitted(n_omitted: int) -> str:
     noun = "message is" if n_omitted == 1 else "messages are"
     return f"{n_omitted} earlier {noun} left out here."
 

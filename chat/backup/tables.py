@@ -1,8 +1,8 @@
 """Every table as lines of JSON, and back, the same on SQLite and on PostgreSQL.
 
-Left out: sessions and sign-in links, with which whoever finds a backup could come in, and the
-worker's signs of life. Everything else goes along, also what Django made itself (permissions and
-content types), because other rows point at its ids.
+Left out: sessions, sign-in links and invitations, with which whoever finds a backup could come
+in, the counts behind rates, and the worker's signs of life. Everything else goes along, also what
+Django made itself (permissions and content types), because other rows point at its ids.
 """
 
 from __future__ import annotations
@@ -20,7 +20,14 @@ from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.db.models import Field, JSONField, Model
 
-LEFT_OUT = {"sessions.session", "chat.signinlink", "chat.workersign"}
+LEFT_OUT = {
+    "sessions.session",
+    "chat.session",
+    "chat.signinlink",
+    "chat.invitation",
+    "chat.ratecount",
+    "chat.workersign",
+}
 BATCH = 500
 
 

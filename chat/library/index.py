@@ -10,6 +10,7 @@ from pathlib import Path
 from django.db import transaction
 from django.utils import timezone
 
+from chat.accounts import usage
 from chat.library.passages import Piece, passages
 from chat.library.reader import (
     Listing,
@@ -55,6 +56,24 @@ class _Known:
     content_hash: str
 
 
+class _Room:
+    """What the owner's quota leaves for more text. Without a quota there is no end to it."""
+
+    def __init__(self, owner_id: int | None) -> None:
+        self._left = usage.library_room(owner_id)
+
+    def take(self, text: str, *, instead_of: int | None) -> None:
+        """Raises Unreadable when it does not fit."""
+        if self._left is None:
+            return
+        known = LibraryDocument.objects.filter(pk=instead_of or 0)
+        old = known.values_list("text", flat=True).first() or ""
+        left = self._left + len(old.encode()) - len(text.encode())
+        if left < 0:
+            raise Unreadable("does not fit: the library's quota is full")
+        self._left = left
+
+
 def scan_all(progress: Progress | None = None) -> dict[str, ScanReport | FolderUnreadable]:
     """Every folder of everybody by its path, with what was found or why it could not be read."""
     found: dict[str, ScanReport | FolderUnreadable] = {}
@@ -74,6 +93,7 @@ def scan_folder(folder: LibraryFolder, progress: Progress | None = None) -> Scan
     """
     listing = _listing(folder)
     report = ScanReport(skipped=dict(listing.skipped))
+    room = _Room(folder.owner_id)
     known = {
         path: _Known(pk, mtime_ns, content_hash)
         for pk, path, mtime_ns, content_hash in folder.documents.values_list(
@@ -82,7 +102,7 @@ def scan_folder(folder: LibraryFolder, progress: Progress | None = None) -> Scan
     }
     for n_done, (name, path) in enumerate(listing.files.items(), start=1):
         try:
-            _take_up(folder, name, path, known.get(name), report)
+            _take_up(folder, name, path, known.get(name), report, room)
         except Unreadable as reason:
             report.skipped[name] = str(reason)
         if progress:
@@ -105,7 +125,12 @@ def _listing(folder: LibraryFolder) -> Listing:
 
 
 def _take_up(
-    folder: LibraryFolder, name: str, path: Path, known: _Known | None, report: ScanReport
+    folder: LibraryFolder,
+    name: str,
+    path: Path,
+    known: _Known | None,
+    report: ScanReport,
+    room: _Room,
 ) -> None:
     mtime_ns = _mtime_ns(path)
     if known and known.mtime_ns == mtime_ns and known.content_hash.startswith(f"{_READING}:"):
@@ -117,7 +142,9 @@ def _take_up(
         folder.documents.filter(pk=known.pk).update(mtime_ns=mtime_ns)
         report.unchanged += 1
         return
-    _store(folder, name, read_document(path.name, body), content_hash, mtime_ns)
+    read = read_document(path.name, body)
+    room.take(read.text, instead_of=known.pk if known else None)
+    _store(folder, name, read, content_hash, mtime_ns)
     if known:
         report.updated += 1
     else:

@@ -81,10 +81,13 @@ class LibrarySearch:
         self._indexes: OrderedDict[Version, _Index] = OrderedDict()
         self._lock = threading.Lock()
 
-    def search(self, user: User | int, query: str, limit: int) -> list[SearchResult]:
-        """Documents that the person may see, best first. `text` holds up to three passages, each
-        verbatim from the document, in its order, with a blank line between."""
-        best = self._index(user).best(query, limit)
+    def search(
+        self, user: User | int, query: str, limit: int, folder: int | None = None
+    ) -> list[SearchResult]:
+        """Documents that the person may see, of one folder or of all, best first. `text` holds up
+        to three passages, each verbatim from the document, in its order, with a blank line
+        between."""
+        best = self._index(user, folder).best(query, limit)
         rows = LibraryPassage.objects.visible_to(user).select_related("document")
         passages = rows.in_bulk([pk for pk, _ in best])
         # A scan may have replaced some since the index was made.
@@ -94,8 +97,10 @@ class LibrarySearch:
             for _, of_document in groupby(fresh, key=attrgetter("document_id"))
         ]
 
-    def _index(self, user: User | int) -> _Index:
+    def _index(self, user: User | int, folder: int | None) -> _Index:
         folders = LibraryFolder.objects.visible_to(user).order_by("pk")
+        if folder is not None:
+            folders = folders.filter(pk=folder)
         version: Version = tuple(folders.values_list("pk", "scanned_at"))
         with self._lock:
             if version not in self._indexes:

@@ -4,7 +4,7 @@ Needs no database and no request.
 """
 
 from chat.rendering.index import Citable, label_of
-from chat.rendering.markdown import answer_html
+from chat.rendering.markdown import answer_blocks, answer_html
 from chat.rendering.reading import FoundCitation, Reading, Stray, read_citations
 from chat.rendering.segments import closed_until, segments
 from chat.rendering.stream import AnswerStream, Append, Block, Fragment, Snapshot
@@ -20,6 +20,7 @@ __all__ = [
     "Reading",
     "Snapshot",
     "Stray",
+    "answer_blocks",
     "answer_html",
     "closed_until",
     "label_of",

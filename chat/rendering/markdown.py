@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from typing import Any
 
@@ -10,31 +10,72 @@ from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from chat.agent.values import Span
 from chat.rendering.code import code_html, language_of
 from chat.rendering.index import Citable, SourceIndex
 from chat.rendering.maths import to_mathml
 from chat.rendering.parser import parse
+from chat.rendering.reading import closing_citations
 from chat.rendering.resolving import resolve_inline
 from chat.rendering.safety import clean
 from chat.rendering.segments import segments
 
 
-def answer_html(text: str, sources: Iterable[Citable] = (), *, prefix: str = "") -> str:
+def answer_html(
+    text: str,
+    sources: Iterable[Citable] = (),
+    *,
+    prefix: str = "",
+    unsupported: Collection[Span] = (),
+) -> str:
     """An answer as safe HTML, which is that of its segments, one after the other.
 
     A marker of a source becomes `<a class="citation" data-source="N" href="#PREFIXsource-N">`.
     `prefix` keeps the answers of one page apart: the card of source N has the id
-    `PREFIXsource-N`.
+    `PREFIXsource-N`. `unsupported` are cited sentences, each of which gets a mark behind its last
+    citation that says so in words.
     """
+    blocks = answer_blocks(text, sources, prefix=prefix, unsupported=unsupported)
+    return "".join(blocks)
+
+
+def answer_blocks(
+    text: str,
+    sources: Iterable[Citable] = (),
+    *,
+    prefix: str = "",
+    unsupported: Collection[Span] = (),
+) -> list[str]:
+    """The HTML of each segment of an answer."""
     index = SourceIndex(sources)
-    return "".join(segment_html(span.of(text), index, prefix) for span in segments(text))
+    return [
+        segment_html(span.of(text), index, prefix, unsupported=_within(unsupported, span))
+        for span in segments(text)
+    ]
 
 
-def segment_html(text: str, index: SourceIndex, prefix: str = "") -> str:
+def _within(spans: Iterable[Span], outer: Span) -> list[Span]:
+    """Those that lie in the outer one, counted from its beginning."""
+    return [
+        Span(span.start - outer.start, span.end - outer.start)
+        for span in spans
+        if outer.start <= span.start and span.end <= outer.end
+    ]
+
+
+def segment_html(
+    text: str, index: SourceIndex, prefix: str = "", *, unsupported: Collection[Span] = ()
+) -> str:
     tokens = parse(text)
+    marked = closing_citations(text, index, unsupported)
+    count = 0
     for token in tokens:
         if token.children:
             token.children = resolve_inline(token.children, index).tokens
+            for child in token.children:
+                if child.type == "citation":
+                    child.meta["unsupported"] = count in marked
+                    count += 1
     return clean(_RENDERER.render(tokens, _OPTIONS, {"index": index, "prefix": prefix}))
 
 
@@ -42,7 +83,8 @@ class _Renderer(RendererHTML):
     """Rules are found by the token's type; all have the signature of RendererHTML's."""
 
     def citation(self, tokens: Sequence[Token], pos: int, options: Any, env: Any) -> str:
-        return "".join(_citation(number, env) for number in tokens[pos].meta["numbers"])
+        badges = "".join(_citation(number, env) for number in tokens[pos].meta["numbers"])
+        return badges + _UNSUPPORTED if tokens[pos].meta["unsupported"] else badges
 
     def heading_open(self, tokens: Sequence[Token], pos: int, options: Any, env: Any) -> str:
         return f"<{_heading(tokens[pos])}>"
@@ -78,6 +120,10 @@ class _Renderer(RendererHTML):
         return _cell(tokens[pos])
 
 
+_UNSUPPORTED = (
+    ' <span class="unsupported"><span class="unseen">The sentence before this is </span>'
+    "not supported by its source</span>"
+)
 _OPTIONS = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).options
 _RENDERER = _Renderer()
 

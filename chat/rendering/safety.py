@@ -49,7 +49,7 @@ _CLEANER = nh3.Cleaner(
     },
     allowed_classes={
         "a": {"citation"},
-        "span": {"citation-number", "citation-domain", *code.CLASSES},
+        "span": {"citation-number", "citation-domain", "unsupported", "unseen", *code.CLASSES},
         "div": {"code", "maths", "table"},
         "code": {"maths"},
         "ul": {"contains-task-list"},

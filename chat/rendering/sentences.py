@@ -8,7 +8,8 @@ from collections.abc import Iterable
 
 _MASK = "\0"  # never in parsed text
 _STOP = re.compile(
-    rf"(?:(?P<spaced>[.!?…]+)[\"'”’»)\]*_]*|[。！？]+[」』”）*_]*)(?P<marks>(?:\s*{_MASK}+)*)\s*"
+    rf"(?:(?P<spaced>[.!?…]+)[\"'”’»)\]*_]*(?:[ \u00a0\u202f]»)?|[。！？]+[」』”）*_]*)"
+    rf"(?P<marks>(?:\s*{_MASK}+)*)\s*"
 )
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:[A-Z]|(?:[a-z]\.)+[a-z]|dr|mr|mrs|ms|prof|st|vs|no|fig|inc|jr|sr|cf|al|approx|ca)$",

@@ -3,7 +3,7 @@
 Synchronous, as Django 5.2 has no asynchronous transactions; callers wrap it.
 """
 
-from chat.store.asking import Ask, Refused, begin_run, own_conversation
+from chat.store.asking import Ask, Refused, SessionFacts, begin_run, own_conversation
 from chat.store.ending import Ending, cite, end_run
 from chat.store.events import (
     Append,
@@ -13,9 +13,9 @@ from chat.store.events import (
     as_event,
     beat,
     keep_sources,
+    note_receipt,
     read_events,
     request_stop,
-    text_so_far,
     to_stop,
 )
 from chat.store.reading import (
@@ -42,6 +42,7 @@ __all__ = [
     "Refused",
     "RunLost",
     "Said",
+    "SessionFacts",
     "append_all",
     "append_events",
     "as_event",
@@ -55,6 +56,7 @@ __all__ = [
     "interrupt",
     "keep_sources",
     "newest_runs",
+    "note_receipt",
     "own_conversation",
     "own_run",
     "read_events",
@@ -67,7 +69,6 @@ __all__ = [
     "sources_of",
     "sweep_all",
     "sweep_conversation",
-    "text_so_far",
     "to_stop",
     "window_before",
 ]

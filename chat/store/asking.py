@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from chat import tree
+from chat.library_models import LibraryFolder
 from chat.models import Conversation, Message, Run, User
 from chat.statuses import RunStatus
 from chat.store.sweeping import sweep_conversation
@@ -21,11 +22,24 @@ BUSY = "An answer is still being written in this conversation. Stop it first."
 
 
 class Refused(Exception):
-    """An ask that cannot be taken. `code` is for programs, the message for people."""
+    """An ask that cannot be taken. `code` is for programs, the message for people.
 
-    def __init__(self, code: str, message: str) -> None:
+    `wait_seconds` is after how long the same ask will be taken; 0 when waiting changes nothing.
+    """
+
+    def __init__(self, code: str, message: str, wait_seconds: int = 0) -> None:
         super().__init__(message)
         self.code = code
+        self.wait_seconds = wait_seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFacts:
+    """What a person chose for a conversation: a folder's id, None for all; texts may be empty."""
+
+    folder: int | None = None
+    name: str = ""
+    style: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +48,7 @@ class Ask:
     that start from an existing message. Exactly one of `edits`, `regenerates`, `continues` may
     be set: the id of the question to replace, of the answer to make anew, or to go on with.
     `after` is the last message that the page shows: the question follows it, whichever version
-    another page has made the head since."""
+    another page has made the head since. Without `facts` those of the conversation stay."""
 
     client_id: str
     text: str = ""
@@ -44,6 +58,8 @@ class Ask:
     regenerates: int | None = None
     continues: int | None = None
     time_zone: str = ""
+    address: str = ""
+    facts: SessionFacts | None = None
 
 
 def begin_run(owner: User, ask: Ask) -> tuple[Run, bool]:
@@ -70,6 +86,8 @@ def _begin(owner: User, ask: Ask) -> Run:
     sweep_conversation(conversation.pk)
     if conversation.runs.filter(status=RunStatus.RUNNING).exists():
         raise Refused("busy", BUSY)
+    if ask.facts:
+        _choose(owner, conversation, ask.facts)
     if question is None:
         text = clean_text(ask.text, author="user")
         question = Message.objects.create(
@@ -95,6 +113,7 @@ def _begin(owner: User, ask: Ask) -> Run:
         client_id=ask.client_id,
         continues=ask.continues is not None,
         time_zone=ask.time_zone,
+        address=ask.address,
         process=PROCESS,
         started_at=now,
         heartbeat_at=now,
@@ -124,6 +143,19 @@ def _place(owner: User, ask: Ask) -> tuple[Conversation, Message | None, Message
     if shown.conversation_id != conversation.pk:
         raise Refused("unknown", "There is no such message in this conversation.")
     return conversation, shown, None
+
+
+def _choose(owner: User, conversation: Conversation, facts: SessionFacts) -> None:
+    folders = LibraryFolder.objects.visible_to(owner)
+    if facts.folder and not folders.filter(pk=facts.folder).exists():
+        raise Refused("unknown", "There is no such folder in your library any more.")
+    known = SessionFacts(
+        folder=conversation.folder_id, name=conversation.name, style=conversation.style
+    )
+    if facts != known:
+        Conversation.objects.filter(pk=conversation.pk).update(
+            folder=facts.folder, name=facts.name, style=facts.style
+        )
 
 
 def own_conversation(owner: User, pk: int) -> Conversation:

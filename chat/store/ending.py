@@ -9,6 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
+from chat.accounts import usage
 from chat.agent import values
 from chat.agent.events import AgentEvent
 from chat.citing import FoundCitation
@@ -33,6 +34,8 @@ class Ending:
     receipt: Mapping[str, Any] = field(default_factory=dict)
     model_name: str = ""
     citations: Sequence[FoundCitation] = ()
+    fail_count: int = 0
+    last_error: str = ""
 
 
 def end_run(
@@ -61,11 +64,15 @@ def _close(run: Run, ending: Ending) -> None:
         n_stray_markers=ending.n_stray_markers,
         followups=list(ending.followups),
         receipt=dict(ending.receipt),
+        fail_count=ending.fail_count,
+        last_error=ending.last_error,
         model_name=ending.model_name[:200],
+        address="",
         finished_at=now,
     )
     if moved != 1:
         raise RunLost
+    usage.add(run.owner_id, tokens=ending.usage.prompt_tokens + ending.usage.completion_tokens)
     Conversation.objects.filter(pk=run.conversation_id).update(updated_at=now)
 
 
@@ -82,6 +89,7 @@ def cite(run: Run, found: Iterable[FoundCitation]) -> None:
                 passage=passages[one.passage] if one.passage is not None else None,
                 start=one.span.start,
                 end=one.span.end,
+                problem=one.problem,
             )
         )
     Citation.objects.bulk_create(rows)

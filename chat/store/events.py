@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chat.agent import values
 from chat.agent.events import AgentEvent, SourceFound, event_data
-from chat.models import Passage, Run, RunEvent, Source, User
+from chat.models import Passage, RecalledSpan, Run, RunEvent, Source, User
 from chat.statuses import RunStatus
 
 
@@ -83,7 +83,7 @@ def _advance(appends: Sequence[Append]) -> None:
     ]
     with connection.cursor() as cursor:
         cursor.executemany(
-            f"UPDATE {Run._meta.db_table} SET last_seq = %s, heartbeat_at = %s"
+            f"UPDATE {Run._meta.db_table} SET last_seq = %s, heartbeat_at = %s"  # noqa: S608 (a name of ours)
             " WHERE id = %s AND status = %s AND last_seq = %s",
             moves,
         )
@@ -94,6 +94,11 @@ def _advance(appends: Sequence[Append]) -> None:
 def as_event(row: RunEvent) -> dict[str, Any]:
     """The one form of an event, in the store, on the socket and in the API."""
     return {"run": row.run_id, "seq": row.seq, "type": row.type, **row.data}
+
+
+def note_receipt(run_id: int, receipt: Mapping[str, Any]) -> None:
+    """What a run that goes on has packed, so that it can be looked at before the end."""
+    Run.objects.filter(pk=run_id, status=RunStatus.RUNNING).update(receipt=dict(receipt))
 
 
 def read_events(run_id: int, after: int = 0) -> list[dict[str, Any]]:
@@ -146,18 +151,14 @@ def _keep_source(run_id: int, source: values.Source) -> None:
         for span in source.passages
         if (span.start, span.end) not in known
     )
+    if source.origins:
+        _keep_origins(row, source.origins)
 
 
-def text_so_far(events: Iterable[dict[str, Any]]) -> str:
-    """The answer's text after these events: retractions go back to where their step began."""
-    text, step_start = "", 0
-    for event in events:
-        if event["type"] == "step_started":
-            step_start = len(text)
-        elif event["type"] == "text_added":
-            text += event["text"]
-        elif event["type"] == "text_retracted":
-            text = text[:step_start]
-        elif event["type"] == "text_corrected":
-            text = event["text"]
-    return text
+def _keep_origins(row: Source, origins: Sequence[values.Origin]) -> None:
+    known = set(row.recalled_spans.values_list("origin_id", "start", "end"))
+    found = {(int(one.ref[1:]), one.span.start, one.span.end) for one in origins}
+    RecalledSpan.objects.bulk_create(
+        RecalledSpan(source=row, origin_id=origin, start=start, end=end)
+        for origin, start, end in sorted(found - known)
+    )

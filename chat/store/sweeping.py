@@ -11,12 +11,13 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
+from chat.answer_text import answer_after
 from chat.citing import citations_of
 from chat.models import Message, Run, RunEvent
 from chat.rendering import strip_markers
 from chat.statuses import RunStatus
 from chat.store.ending import cite
-from chat.store.events import read_events, text_so_far
+from chat.store.events import read_events
 from chat.store.reading import sources_of
 from memory.service import clean_text
 
@@ -60,15 +61,20 @@ def interrupt(run_id: int, reason: str = INTERRUPTED) -> bool:
         moved = Run.objects.filter(pk=run_id, status=RunStatus.RUNNING).update(
             status=RunStatus.INTERRUPTED,
             reason=reason,
+            address="",
             finished_at=timezone.now(),
             last_seq=F("last_seq") + 1,
         )
         if moved != 1:
             return False
         run = Run.objects.get(pk=run_id)
-        text = clean_text(text_so_far(read_events(run_id)))
+        answer = answer_after(read_events(run_id))
+        text = clean_text(answer.text)
         Message.objects.filter(pk=run.answer_id).update(text=text, model_text=strip_markers(text))
-        cite(run, citations_of(text, sources_of(run))[0])
+        cite(run, citations_of(text, sources_of(run), answer.marks_in(text))[0])
+        Run.objects.filter(pk=run_id).update(
+            fail_count=answer.fail_count, last_error=answer.last_error
+        )
         RunEvent.objects.create(
             run=run,
             seq=run.last_seq,

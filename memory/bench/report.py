@@ -8,7 +8,7 @@ from dataclasses import asdict
 from html import escape
 from pathlib import Path
 
-from memory.bench.cost import CostRow
+from memory.bench.cost import PAGE_LINES, CostRow
 from memory.bench.measure import Score, Table
 from memory.bench.run import Results
 
@@ -22,12 +22,15 @@ def as_markdown(results: Results) -> str:
             parts.append(f"### {name}: {group}\n\n{_table(table, by_packer)}")
     if results.cost:
         parts.append(f"### cost of a turn, ms\n\n{_cost_table(results.cost)}")
+    if results.page_ms is not None:
+        parts.append(f"Encoding a page of {PAGE_LINES} lines: {results.page_ms:.0f} ms.")
     return "\n\n".join(parts) + "\n"
 
 
 def as_json(results: Results) -> str:
     tables = {name: table.as_json() for name, table in results.tables.items()}
-    return json.dumps({"tables": tables, "cost": [asdict(row) for row in results.cost]}, indent=1)
+    cost = [asdict(row) for row in results.cost]
+    return json.dumps({"tables": tables, "cost": cost, "page_ms": results.page_ms}, indent=1)
 
 
 def share(budget: float) -> str:

@@ -21,7 +21,6 @@ from memory.engine.facts import Facts, read_statement
 from memory.engine.index import idf
 from memory.engine.sentences import sentences
 from memory.engine.summaries import (
-    URL,
     Item,
     Kind,
     MayKeep,
@@ -42,10 +41,11 @@ from memory.engine.values import Message
 _CUES = Path(__file__).with_name("summary_cues.toml")
 _LONGEST_CHARS, _FEWEST_TERMS = 340, 3
 _EVEN_LENGTH = 6
-_LEAST_LETTERS = 0.8
+_LEAST_PLAIN = 0.6
 _SHORT_CHARS = 200
 _NUMBER = re.compile(r"\d")
 _NAMED = re.compile(r"(?<=[\w,;:] )(?:[A-ZÀ-ÖØ-ÞА-ЯΑ-Ω]\w+|\w*[a-z][A-Z_]\w*)")
+_PLAIN = re.compile(r"\W*[^\W\d_]+(?:[^\w\s][^\W\d_]+)*\W*")
 _ASKS = re.compile(r"[?？؟]\W*$")
 _ANSWER_BEGINS = 300
 _FOR_NUMBER, _FOR_NAME, _FOR_STATEMENT, _FOR_CODE, _FOR_LENGTH = 1.2, 1.25, 1.3, 0.4, 0.6
@@ -150,13 +150,15 @@ def _kind(messages: Sequence[Message], one: _Said) -> Kind | None:
 
 
 def _is_open(messages: Sequence[Message], number: int) -> bool:
-    """Whether nothing was answered before the next question, or the answer says it has none."""
-    for message in messages[number + 1 :]:
-        if message.role == "user":
-            break
-        if message.role == "assistant" and message.text.strip():
-            return _has_cue("no_answer", message.text[:_ANSWER_BEGINS])
-    return True
+    """Whether nothing was answered before the next question, or the answer says it has none. What
+    the span's last message asks may be answered after it: it counts only where it is all there is.
+    """
+    after = next((one for one in messages[number + 1 :] if one.text.strip()), None)
+    if after is None:
+        return not any(one.text.strip() for one in messages[:number])
+    if after.role == "user":
+        return True
+    return _has_cue("no_answer", after.text[:_ANSWER_BEGINS])
 
 
 def _factor(message: Message, one: _Said, kind: Kind) -> float:
@@ -172,9 +174,9 @@ def _factor(message: Message, one: _Said, kind: Kind) -> float:
 
 
 def _is_prose(text: str) -> bool:
-    """Whether a text is words in the main, and not a call or a table of values."""
-    plain = sum(char.isalpha() or char.isspace() for char in URL.sub("", text))
-    return plain >= _LEAST_LETTERS * len(URL.sub("", text))
+    """Whether a text is words in the main, and not a call, a list of names or a table of values."""
+    words = text.split()
+    return sum(_PLAIN.fullmatch(word) is not None for word in words) >= _LEAST_PLAIN * len(words)
 
 
 def _dated(text: str, message: Message) -> str:

@@ -11,6 +11,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+_PIECE = 256
+"""Rows looked at before the next are asked for: most budgets are full by then."""
+
 
 class AtHand:
     def read_terms(self, terms: Iterable[str]) -> None:
@@ -25,7 +28,10 @@ class AtHand:
     def read_ahead(self, rows: NDArray[np.int64], left: int) -> int:
         """How many of these rows, best first, are at hand now, where `left` tokens may be filled
         with them: at least one of any."""
-        return len(rows)
+        return min(len(rows), _PIECE)
+
+    def read_tokens(self, rows: NDArray[np.int64]) -> None:
+        """The token vectors of these rows are about to be compared with the question's."""
 
     def before_reasons(self, rows: Sequence[int]) -> None:
         """These rows are packed: `matched` and `times` of them come next."""

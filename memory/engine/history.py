@@ -155,7 +155,9 @@ class History(AtHand):
         """Encode a message's lines. A failure is noted and leaves them to be found by words."""
         if self.embedder is None or self.vectors is None:
             return
-        self.vectors.pooled.extend(0, len(entry.lines) + 1)
+        self.vectors.extend(len(entry.lines) + 1)
+        if entry.message.role == "tool" and not self.plan.encode_output:
+            return
         texts, contexts = self._to_encode(entry, joins)
         try:
             embeddings = self.embedder.encode(texts, contexts) if texts else []
@@ -201,7 +203,8 @@ class History(AtHand):
     def remove(self, message_id: str | int) -> None:
         """Forget a message and everything that followed from it. Raises KeyError.
 
-        What it had closed is current again; the rest is as if it had never been there.
+        What it had closed is current again; the rest is as if it had never been there. All is
+        added anew: it costs as much as that.
         """
         number = self._numbers[message_id]
         kept = [entry.message for at, entry in enumerate(self.entries) if at != number]

@@ -13,14 +13,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import numpy as np
-
 from memory.engine.asking import asks_list, asks_past
 from memory.engine.frames import INTRO, NOTE, day, heading
 from memory.engine.history import History
 from memory.engine.ledger import LIST_SHARE, QUIET_SHARE, Topic
 from memory.engine.question import ask
-from memory.engine.ranker import Ranked, rank
+from memory.engine.ranker import Positions, Ranked, rank
 from memory.engine.values import (
     LeftOut,
     Message,
@@ -142,15 +140,20 @@ class Packer:
 
     def _fitting(self, topic: Topic, allowed: int) -> int:
         """How many names of a counted list fit, the newest first."""
-        ledger = self.history.ledger
-        fits, most = 0, min(ledger.size(topic), allowed)  # a name costs a token at least
-        while most > fits:
-            tried = most if not fits else (fits + most + 1) // 2
-            if self.count(ledger.entry(topic, tried) + "\n") <= allowed:
+        most = min(self.history.ledger.size(topic), allowed)  # a name costs a token at least
+        if self._list_fits(topic, most, allowed):
+            return most
+        fits, too_many = 0, most
+        while too_many - fits > 1:
+            tried = (fits + too_many) // 2
+            if self._list_fits(topic, tried, allowed):
                 fits = tried
             else:
-                most = tried - 1
+                too_many = tried
         return fits
+
+    def _list_fits(self, topic: Topic, n_names: int, allowed: int) -> bool:
+        return self.count(self.history.ledger.entry(topic, n_names) + "\n") <= allowed
 
     def _choose(self, ranked: Ranked, block: _Block, taken: set[int]) -> None:
         history = self.history
@@ -177,9 +180,13 @@ class Packer:
     def _candidates(self, ranked: Ranked, block: _Block) -> Iterator[tuple[int, float]]:
         """Rows with their scores, best first; after them those without a score, newest first."""
         n_relevant = ranked.n_relevant if self.policy == "lean" else len(ranked.order)
-        positions = ranked.order[:n_relevant]
+        yield from self._in_pieces(ranked, ranked.order[:n_relevant], block)
         if self.policy == "fill":
-            positions = np.concatenate([positions, ranked.unranked()[::-1]])
+            yield from self._in_pieces(ranked, ranked.unranked()[::-1], block)
+
+    def _in_pieces(
+        self, ranked: Ranked, positions: Positions, block: _Block
+    ) -> Iterator[tuple[int, float]]:
         rows = self.history.layout.rows.values[positions]
         while len(rows):
             n = self.history.read_ahead(rows, block.left)

@@ -113,11 +113,12 @@ def _meaning(
     plan, layout, vectors = history.plan, history.layout, history.vectors
     assert vectors is not None
     similar = vectors.similarities(layout.rows.values, asked)
-    spoken = layout.is_talk.values
-    if min(np.count_nonzero(spoken), np.count_nonzero(~spoken)) >= _ENOUGH_TO_COMPARE:
-        for kind in (spoken, ~spoken):
+    known = vectors.is_encoded.values[layout.rows.values]
+    spoken, printed = known & layout.is_talk.values, known & ~layout.is_talk.values
+    if min(np.count_nonzero(spoken), np.count_nonzero(printed)) >= _ENOUGH_TO_COMPARE:
+        for kind in (spoken, printed):
             similar[kind] = _standard(similar[kind])
-    by_meaning = order(similar - similar.min() + 1, plan.ranked)
+    by_meaning = order((similar - similar.min() + 1) * known, plan.ranked)
     if not plan.late:
         return by_meaning
     rankings = {"words": by_words, "meaning": by_meaning}
@@ -143,7 +144,9 @@ def _late(
     they hold among themselves by late interaction."""
     vectors, rows = history.vectors, history.layout.rows.values
     assert vectors is not None
+    history.read_tokens(rows[candidates])
     missing = candidates[~np.isin(candidates, by_meaning)]
+    missing = missing[vectors.is_encoded.values[rows[missing]]]
     ranked = np.concatenate([by_meaning, missing])
     among = np.isin(ranked, candidates)
     held = among & np.array([row in vectors.tokens for row in rows[ranked].tolist()], np.bool_)

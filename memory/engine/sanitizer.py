@@ -113,18 +113,18 @@ _JOINING = "\u0590-\u109f\u1700-\u18af\ua800-\uabff\ufb50-\ufdff\ufe70-\ufefc\U0
 _PICTURE = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff\ufe0f"
 _IDEOGRAPH = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _SUSPECT = (
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
     "\u061c\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-_ANY_SUSPECT = re.compile(_SUSPECT)
+_ANY_SUSPECT = re.compile(f"\r|{_SUSPECT}")
 _INVISIBLE = re.compile(
-    "(?P<line>\r\n?)"
+    "(?P<line>(?:\r\n?)++)"
     f"|(?<=[{_JOINING}])(?P<joiner>[\u200c\u200d])"
     f"|(?<=[{_PICTURE}])(?P<glue>\u200d)(?=[{_PICTURE}])"
     "|(?<=\U0001f3f4)(?P<flag>[\U000e0061-\U000e007a\U000e0030-\U000e0039]{2,7}\U000e007f)"
     f"|(?<=[{_IDEOGRAPH}])(?P<variant>[\U000e0100-\U000e01ef])"
-    f"|(?P<bad>{_SUSPECT}+?)"
+    f"|(?P<bad>{_SUSPECT}++)"
 )
 
 
@@ -134,30 +134,21 @@ def _invisible(text: str) -> _Step:
     cuts = []
     for match in _INVISIBLE.finditer(text):
         if match["line"]:
-            cuts.append(_Cut(match.start(), match.end(), "control", "\n"))
+            breaks = "\n" * match["line"].count("\r")
+            cuts.append(_Cut(match.start(), match.end(), "control", breaks))
         elif match["bad"]:
             cuts.append(_Cut(match.start(), match.end(), "control"))
-    return _Step(_merged(cuts))
-
-
-def _merged(cuts: list[_Cut]) -> list[_Cut]:
-    """Neighbouring cuts as one, so that a run of a thousand is reported once."""
-    merged: list[_Cut] = []
-    for cut in cuts:
-        last = merged[-1] if merged else None
-        if last and last.end == cut.start and last.instead == cut.instead == "":
-            merged[-1] = _Cut(last.start, cut.end, cut.kind)
-        else:
-            merged.append(cut)
-    return merged
+    return _Step(cuts)
 
 
 # --- Storage markers -----------------------------------------------------------------------------
 
-_OPENERS = re.compile(r"<!--[ \t]*sources[ \t]*:[ \t]*(?:<!--[ \t]*sources[ \t]*:[ \t]*)*+", re.I)
+_OPENER = r"<!--[ \t]*sources[ \t]*:[ \t]*"
+# Openers with nothing between them but the beginning of JSON are one.
+_OPENERS = re.compile(rf"{_OPENER}(?:(?:[\[{{][\[{{\"]*+\n?)?{_OPENER})*+", re.I)
 _CLOSER = re.compile(r"\s*-->")
 _JSON_TOKEN = re.compile(
-    r'[ \t]++|\n(?![ \t]*\n)|[\[\]{},:]|"(?:[^"\\\n]++|\\.)*+"|-?\d[\d.eE+-]*+|true|false|null'
+    r'[ \t]++|\n(?![ \t]*\n)|[\[{]++|[\]},:]|"(?:[^"\\\n]++|\\.)*+"|-?\d[\d.eE+-]*+|true|false|null'
 )
 _DANGLING = re.compile(r'"(?:[^"\\\n]++|\\.)*+\\?')
 _ITEM = re.compile(r"[\[{\"]")
@@ -210,8 +201,8 @@ def _json_end(text: str, start: int) -> int:
     depth, end, position = 0, start, start
     while match := _JSON_TOKEN.match(text, position):
         position = match.end()
-        token = match[0][0]
-        depth += (token in "[{") - (token in "]}")
+        token = match[0]
+        depth += len(token) if token[0] in "[{" else -(token in "]}")
         if not token.isspace():
             end = position
             if depth <= 0:
@@ -261,19 +252,20 @@ def _source_list(text: str) -> _Step:
     """A heading "Sources" and below it nothing but numbered links until the end."""
     found: list[StoredSource] = []
     last: tuple[StoredSource, ...] | None = None
-    cut_from = end = len(text)
+    cut_from = len(text)
+    end = _before_blank(text, len(text))
     while end > 0:
         start = text.rfind("\n", 0, end) + 1
         line = text[start:end].strip()
-        if line and (source := _numbered_link(line)):
+        if source := _numbered_link(line):
             found.append(source)
-        elif line and found and _HEADING.fullmatch(line):
+        elif found and _HEADING.fullmatch(line):
             last = last or tuple(reversed(found))
             cut_from = start
             found = []
-        elif line:
+        else:
             break
-        end = start - 1
+        end = _before_blank(text, start)
     return _Step([_list_cut(text, cut_from)] if last else [], last)
 
 
@@ -349,8 +341,22 @@ _BLANK = re.compile(r"\s*")
 
 
 def _past_blank(text: str, position: int) -> int:
+    if position < len(text) and not text[position].isspace():
+        return position
     match = _BLANK.match(text, position)
     return match.end() if match else position
+
+
+def _before_blank(text: str, position: int) -> int:
+    """Where the white space before `position` begins."""
+    size = 64
+    while position > 0:
+        start = max(0, position - size)
+        kept = len(text[start:position].rstrip())
+        if kept:
+            return start + kept
+        position, size = start, 2 * size
+    return 0
 
 
 # --- The end of the rounds -----------------------------------------------------------------------

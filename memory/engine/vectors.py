@@ -22,17 +22,26 @@ from memory.engine.ports import TOKEN_SCALE, Embedding
 
 @dataclass(slots=True)
 class Vectors:
-    """`pooled` has one row a layout row, zeros where nothing was encoded."""
+    """`pooled` has one row a layout row, zeros where nothing was encoded: see `is_encoded`."""
 
     dimensions: int
     pooled: Column = field(init=False)
+    is_encoded: Column = field(init=False)
     tokens: dict[int, NDArray[np.int8]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.pooled = Column(np.float32, self.dimensions)
+        self.is_encoded = Column(np.bool_)
+
+    def extend(self, n_rows: int) -> None:
+        """Rows that nothing is known of yet."""
+        self.pooled.extend(0, n_rows)
+        self.is_encoded.extend(False, n_rows)
 
     def add(self, row: int, embedding: Embedding, *, with_tokens: bool) -> None:
-        self.pooled.values[row] = embedding.pooled
+        # In half precision, as it is kept: a history in a database ranks the same.
+        self.pooled.values[row] = embedding.pooled.astype(np.float16)
+        self.is_encoded.values[row] = True
         if with_tokens and embedding.tokens is not None and len(embedding.tokens):
             self.tokens[row] = compress(embedding.tokens)
 

@@ -27,3 +27,9 @@ def holds(chain: Chain, block: int, position: int) -> bool:
 def on_path(rows: Iterable[Any], chain: Chain) -> list[Any]:
     """Of rows with a block and a position those that belong to the path."""
     return [row for row in rows if holds(chain, row.block_id, row.position)]
+
+
+def place_of(block: Any, position: Any) -> Any:
+    """Block and position in one number, or arrays of both. A block has far fewer parts than it
+    leaves room for."""
+    return block << 16 | position

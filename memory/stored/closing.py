@@ -17,7 +17,7 @@ from memory.engine.history import Entry, rows_of
 from memory.engine.values import Message
 from memory.engine.versions import Closing, Versions
 from memory.index_models import Part, StoredFact
-from memory.stored.chains import Chain, holds, on_path
+from memory.stored.chains import Chain, holds, on_path, place_of
 from memory.stored.formats import lines_of, short_hash
 
 ReadParts = Callable[[Sequence[str]], list[Message]]
@@ -30,7 +30,7 @@ def target_key(call: Call | None) -> str:
 def closings_on(part: Part, chain: Chain) -> Closing:
     """What was done to the lines of a part on a path, by their numbers in it."""
     closing = Closing()
-    for group in part.closings:
+    for group in part.closings or ():
         if holds(chain, *group["by"]):
             closing.closed += group["closed"]
             closing.texts |= {int(line): text for line, text in group["texts"].items()}
@@ -86,12 +86,8 @@ class Closer:
         return list(newest.values())
 
     def _parts_of(self, stated: Sequence[StoredFact]) -> list[Part]:
-        places = {(row.block_id, row.position) for row in stated}
-        blocks, positions = {block for block, _ in places}, {at for _, at in places}
-        if not places:
-            return []
-        rows = Part.objects.filter(block_id__in=blocks, position__in=positions)
-        return [part for part in rows if (part.block_id, part.position) in places]
+        places = {place_of(row.block_id, row.position) for row in stated}
+        return list(Part.objects.filter(place__in=places)) if places else []
 
     def _resume_facts(self, stated: Sequence[StoredFact]) -> None:
         self._facts = Facts(
@@ -164,7 +160,7 @@ class Closer:
         if part.first_row not in groups:
             group = {"by": [by.block_id, by.position], "closed": [], "texts": {}}
             groups[part.first_row] = group
-            part.closings.append(group)
+            part.closings = [*(part.closings or ()), group]
             self._touched[part.first_row] = part
         return groups[part.first_row]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import cast
 
-from django.db.models import Count, F, Q, QuerySet, Window
-from django.db.models.functions import RowNumber
+from django.db.models import Count, F, Q, QuerySet, Sum, Window
+from django.db.models.functions import Length
 
 from memory.engine.asking import asks_list
 from memory.engine.ledger import LIST_SHARE, QUIET_SHARE, Ledger, Tally, Topic
@@ -13,8 +13,8 @@ from memory.index_models import Event
 from memory.stored.places import Places
 from memory.stored.totals import Totals
 
-_NAMES_A_TOKEN = 4
-_SPARE_NAMES = 8
+_CHARS_A_TOKEN = 8
+"""No name is so long at fewer tokens: four letters are one, and a blank between them is free."""
 
 
 class StoredLedger(Ledger):
@@ -25,7 +25,7 @@ class StoredLedger(Ledger):
         self._counts = totals.topics
         asked = set(self.topics(question)) if asks_list(question) else set()
         most = {
-            topic: _most(budget_tokens, LIST_SHARE if topic in asked else QUIET_SHARE)
+            topic: int(budget_tokens * (LIST_SHARE if topic in asked else QUIET_SHARE))
             for topic in self.tallies
         }
         names = _newest_names(places, most)
@@ -40,19 +40,16 @@ class StoredLedger(Ledger):
         return self._counts[topic][1]
 
 
-def _most(budget_tokens: int, share: float) -> int:
-    """A name costs at least a comma and a letter."""
-    return int(share * budget_tokens) * _NAMES_A_TOKEN + _SPARE_NAMES
-
-
 def _newest_names(places: Places, most: dict[Topic, int]) -> list[tuple[str, str, str]]:
-    """Topic, key and name, in the order in which they came up first on the path."""
+    """Topic, key and name, in the order in which they came up first on the path: of each topic as
+    many of the newest as must cost more than so many tokens, or all."""
     order = [F("block").desc(), F("position").desc(), F("pk").desc()]
-    place = Window(RowNumber(), partition_by=F("topic"), order_by=order)
-    wanted = Q(place=0)
-    for topic, n in most.items():
-        wanted |= Q(topic=topic, place__lte=n)
-    first = _on(places).filter(is_first=True).annotate(place=place).filter(wanted)
+    size = Length("name") + _CHARS_A_TOKEN
+    behind = Window(Sum(size), partition_by=F("topic"), order_by=order) - size
+    wanted = Q(pk=None)
+    for topic, n_tokens in most.items():
+        wanted |= Q(topic=topic, behind__lte=_CHARS_A_TOKEN * (n_tokens + 1))
+    first = _on(places).filter(is_first=True).annotate(behind=behind).filter(wanted)
     rows = sorted(first.values_list("block", "position", "pk", "topic", "name_key", "name"))
     return [(topic, key, name) for *_, topic, key, name in rows]
 

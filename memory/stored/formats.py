@@ -65,25 +65,26 @@ def short_hash(text: str) -> str:
 
 def spans_of(lines: Sequence[Line]) -> bytes:
     rows = [(line.span.start, line.span.end, line.body, line.n_inside) for line in lines]
-    return packed(np.array(rows, SPANS))
+    return np.array(rows, SPANS).tobytes()
 
 
 def lines_of(spans: bytes) -> tuple[Line, ...]:
-    rows = unpacked(spans, SPANS).tolist()
+    rows = np.frombuffer(spans, SPANS).tolist()
     return tuple(Line(Span(start, end), body, inside) for start, end, body, inside in rows)
 
 
-def dates_as_json(dates: dict[int, list[Dated]]) -> list[list[Any]]:
-    return [
+def dates_as_json(dates: dict[int, list[Dated]]) -> list[list[Any]] | None:
+    rows = [
         [number, one.start, one.end, str(one.when.start), str(one.when.end), one.when.precision]
         for number, found in dates.items()
         for one in found
     ]
+    return rows or None
 
 
-def dates_of(stored: Iterable[Sequence[Any]]) -> dict[int, list[Dated]]:
+def dates_of(stored: Iterable[Sequence[Any]] | None) -> dict[int, list[Dated]]:
     dates: dict[int, list[Dated]] = {}
-    for number, start, end, first, last, precision in stored:
+    for number, start, end, first, last, precision in stored or ():
         when = Interval(date.fromisoformat(first), date.fromisoformat(last), precision)
         dates.setdefault(number, []).append(Dated(start, end, when))
     return dates

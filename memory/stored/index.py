@@ -57,16 +57,16 @@ class StoredIndex(LineIndex):
         return found
 
     def rows_of(self, terms: Iterable[str]) -> NDArray[np.int64]:
-        """The rows that hold one of these terms, rising."""
-        held = [self.tf(term)[0] for term in terms]
-        return np.unique(np.concatenate([_NONE, *held])).astype(np.int64)
+        """The rows that hold these terms, term by term."""
+        return np.concatenate([_NONE, *(self.tf(term)[0] for term in terms)]).astype(np.int64)
 
     def note_reasons(self, rows: Sequence[int]) -> None:
         """Find out which of the known terms these rows hold."""
         wanted = np.array(rows, np.int64)
         self._reasons = {row: [] for row in rows}
         for term, (docs, _) in self._held.items():
-            for row in wanted[np.isin(wanted, docs)].tolist():
+            at = np.minimum(np.searchsorted(docs, wanted), len(docs) - 1)
+            for row in wanted[docs[at] == wanted].tolist() if len(docs) else ():
                 self._reasons[row].append(term)
 
     # --- As the engine asks ----------------------------------------------------------------------

@@ -143,3 +143,11 @@ def forget_index(conversation_id: int) -> None:
     with transaction.atomic():
         IndexState.objects.select_for_update().filter(pk=conversation_id).first()
         Block.objects.filter(state_id=conversation_id).delete()
+
+
+def forget_indexed(message_id: int) -> None:
+    """The same for the conversation of a message that is about to go, if it is indexed: what comes
+    after it was counted on from it."""
+    mark = Mark.objects.filter(pk=message_id).values_list("block__state_id", flat=True).first()
+    if mark is not None:
+        forget_index(mark)

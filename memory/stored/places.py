@@ -3,7 +3,7 @@ a question touches, a few a line."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from memory.engine.columns import Column
 from memory.engine.layout import FARTHEST, Layout, above_lengths
 from memory.index_models import Block
-from memory.stored.chains import Chain
+from memory.stored.chains import Chain, place_of
 from memory.stored.formats import BY_USER, COLUMNS, DIRECTORY, JOINS, TALK, Rows, unpacked
 from memory.stored.indexing import StaleIndex
 from memory.stored.totals import Totals
@@ -115,7 +115,9 @@ class Places:
         """The blocks of the rows' messages and of what lies within reach of them."""
         if not len(rows):
             return set()
-        numbers = np.unique(self.layout.message.values[rows])
+        touched = np.zeros(len(self.parts), np.bool_)
+        touched[self.layout.message.values[rows]] = True
+        numbers = np.flatnonzero(touched)
         first = self.first_row_of_part[numbers] - numbers
         last = self.layout.n_lines - 1
         starts = np.clip(first - _REACH, 0, last)
@@ -157,8 +159,11 @@ class Places:
             if position < self.chain.get(block, 0)
         ]
 
-    def place_of(self, number: int) -> tuple[int, int]:
-        """The block and the position of a part."""
-        starts = list(self.first_part_of_block.values())
-        at = int(np.searchsorted(starts, number, side="right")) - 1
-        return list(self.chain)[at], number - starts[at]
+    def places_of(self, numbers: Sequence[int]) -> dict[int, int]:
+        """The places of parts, each with the part's number."""
+        starts = np.array(list(self.first_part_of_block.values()), np.int64)
+        blocks = np.array(list(self.chain), np.int64)
+        wanted = np.array(numbers, np.int64)
+        at = np.searchsorted(starts, wanted, side="right") - 1
+        places = place_of(blocks[at], wanted - starts[at])
+        return dict(zip(places.tolist(), numbers, strict=True))

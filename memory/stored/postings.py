@@ -26,7 +26,7 @@ def append_postings(block_id: int, data: Mapping[str, bytes]) -> None:
             some = terms[start : start + _ROWS_A_STATEMENT]
             values = ", ".join(["(%s, %s, %s)"] * len(some))
             cursor.execute(
-                f"INSERT INTO {_TABLE} (block_id, term, data) VALUES {values} "
+                f"INSERT INTO {_TABLE} (block_id, term, data) VALUES {values} "  # noqa: S608 (a name of ours)
                 f"ON CONFLICT (block_id, term) DO UPDATE SET data = {joined}",
                 [value for term in some for value in (block_id, term, data[term])],
             )

@@ -10,7 +10,6 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import numpy as np
-from django.db.models import Q
 from numpy.typing import NDArray
 
 from memory.engine.analysis import clean_text_of
@@ -18,6 +17,7 @@ from memory.engine.calls import read_call
 from memory.engine.columns import Column
 from memory.engine.history import Entry, History
 from memory.engine.plan import Plan
+from memory.engine.ports import Embedder
 from memory.engine.tokens import CountTokens, estimate_tokens
 from memory.engine.values import Message
 from memory.index_models import Part
@@ -27,12 +27,16 @@ from memory.stored.counted import StoredLedger
 from memory.stored.formats import BY_USER, MOST, TALK, dates_of, line_key, lines_of
 from memory.stored.index import StoredIndex
 from memory.stored.indexing import StaleIndex
+from memory.stored.meaning import StoredVectors
 from memory.stored.places import Places
 from memory.stored.totals import Totals
 
 _UNKNOWN_COST = 8
 _SPARE = 1.5
 _SPARE_LINES = 80
+_READ = (
+    "place", "key", "first_row", "spans", "as_written", "dates", "closings",
+)  # fmt: skip
 
 
 class _Entries(Sequence[Entry]):
@@ -64,14 +68,17 @@ class StoredHistory(History):
         budget_tokens: int,
         *,
         count_tokens: CountTokens = estimate_tokens,
+        embedder: Embedder | None = None,
     ) -> None:
         self.places = Places(chain, totals)
         self._read_parts = read_parts
         self._totals = totals
-        self.embedder = None
         self.count_tokens = count_tokens
         self.plan = Plan()
-        self.vectors = None
+        self.embedder, self.vectors = embedder, None
+        self._stored_vectors = StoredVectors(self.places, embedder) if embedder else None
+        if self._stored_vectors and not self._stored_vectors.is_empty:
+            self.vectors = self._stored_vectors
         self.notices = []
         self.layout = self.places.layout
         self.n_bytes = totals.n_bytes
@@ -99,6 +106,7 @@ class StoredHistory(History):
 
     def read_ahead(self, rows: NDArray[np.int64], left: int) -> int:
         """As many as a budget may want, by what each line costs: the rest waits."""
+        rows = rows[: int(_SPARE * left) + _SPARE_LINES]  # a line costs a token or more
         known = self.places.cost[rows - self.layout.message.values[rows] - 1]
         spent = np.cumsum(np.where(known > 0, known, _UNKNOWN_COST))
         n = int(np.searchsorted(spent, _SPARE * left)) + _SPARE_LINES
@@ -120,17 +128,9 @@ class StoredHistory(History):
             self._hold(number, part, texts[part.key])
 
     def _parts_at(self, numbers: Sequence[int]) -> dict[int, Part]:
-        by_block: dict[int, list[int]] = {}
-        for number in numbers:
-            block, position = self.places.place_of(number)
-            by_block.setdefault(block, []).append(position)
-        wanted = Q(pk=None)
-        for block, positions in by_block.items():
-            wanted |= Q(block_id=block, position__in=positions)
-        parts = Part.objects.filter(wanted)
-        first = self.places.first_part_of_block
-        held = {first[part.block_id] + part.position: part for part in parts}
-        return {number: held[number] for number in numbers if number in held}
+        number_of = self.places.places_of(numbers)
+        parts = Part.objects.filter(place__in=number_of).only(*_READ)
+        return {number_of[part.place]: part for part in parts}
 
     def _hold(self, number: int, part: Part, message: Message) -> None:
         text, call = message.text, read_call(message)
@@ -143,6 +143,10 @@ class StoredHistory(History):
         closing = closings_on(part, self.places.chain)
         self._texts |= {first + line: text for line, text in closing.texts.items()}
         self.closed_by.values[[first + line for line in closing.closed]] = number
+
+    def read_tokens(self, rows: NDArray[np.int64]) -> None:
+        if self._stored_vectors:
+            self._stored_vectors.fetch_tokens(rows)
 
     def before_reasons(self, rows: Sequence[int]) -> None:
         self.stored_index.note_reasons(rows)
@@ -185,10 +189,12 @@ class StoredHistory(History):
     def _last_said(self) -> Iterator[int]:
         """The numbers of the last answer and its question, or of the last question alone."""
         parts = self.places.parts
-        said = np.flatnonzero(((parts["flags"] & TALK) > 0) & (parts["lines"] > 0))
-        for at, number in enumerate(said[::-1][:2].tolist()):
-            yield number
-            if at == 0 and parts["flags"][number] & BY_USER:
+        n_said = 0
+        for number in np.flatnonzero(parts["flags"] & TALK)[::-1].tolist():
+            if parts["lines"][number]:
+                n_said += 1
+                yield number
+            if n_said == 2 or (n_said and parts["flags"][number] & BY_USER):
                 return
 
     def cost(self, row: int, *, past: bool = False) -> int:

@@ -15,7 +15,7 @@ from memory.engine.analysis import Analysed
 from memory.engine.ledger import name_of, topics_of
 from memory.engine.tokens import estimate_tokens
 from memory.index_models import Block, Event, IndexState, Mark, Part
-from memory.stored.chains import chain_of, on_path, path_to
+from memory.stored.chains import chain_of, on_path, path_to, place_of
 from memory.stored.closing import Closer, ReadParts
 from memory.stored.formats import (
     BY_USER,
@@ -180,7 +180,9 @@ def _part(message_id: int, block: Block, analysed: Analysed, first_row: int) -> 
         message_id=message_id,
         block=block,
         position=block.n_parts,
+        place=place_of(block.pk, block.n_parts),
         key=str(analysed.message.id),
+        said_at=analysed.message.at,
         first_row=first_row,
         n_lines=len(analysed.lines),
         spans=spans_of(analysed.lines),

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from scripts.lib import environment
+from scripts.lib.advisories import NOT_CHECKED
 from scripts.lib.signals import Signals, StopRequested
 from scripts.lib.steps import ROOT, StepFailed, Steps
 
@@ -58,7 +59,10 @@ def run(steps: Steps, python: Path, env: Mapping[str, str]) -> bool:
     well = True
     for title, command in _checks(python):
         try:
-            steps.run(title, command, env=env)
+            printed = steps.run(title, command, env=env)
+            for line in printed.splitlines():
+                if line.startswith(NOT_CHECKED):
+                    steps.say(f"!! {line}")
         except StepFailed as failure:
             steps.say(f"{title}: FAILED\n{failure.output}")
             well = False
@@ -72,6 +76,7 @@ def _checks(python: Path) -> list[tuple[str, list[str | Path]]]:
         ("Format", [*module, "ruff", "format", "--check", ".", *PROGRAMS]),
         ("Types", [*module, "mypy", *PACKAGES]),
         ("Migrations", [python, "manage.py", "makemigrations", "--check", "--dry-run"]),
+        ("Advisories", [*module, "scripts.lib.advisories"]),
         ("Layering", [*module, "pytest", "-q", "tests/core/test_layering.py"]),
     ]
     if any((ROOT / "templates").rglob("*.html")):

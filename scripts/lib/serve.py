@@ -22,6 +22,7 @@ def main(arguments: list[str]) -> None:
         log_config=None,  # Lumina's own form, without content
         access_log=False,  # addresses of pages are nobody's business
         server_header=False,
+        proxy_headers=False,  # Lumina reads them itself, and only when LUMINA_BEHIND_PROXY is on
         ws_ping_interval=20,
         ws_ping_timeout=20,
         ws_per_message_deflate=False,  # costs more than it saves on one machine

@@ -53,6 +53,8 @@ def claims(text):
          [(1, "[Ice](https://en.wikipedia.org/wiki/Ice) floats.")]),
         ("A.\r\n\r\nIce\r\nfloats [1].", [(1, "Ice\r\nfloats [1].")]),
         ("1. 1\n   is odd [1]", [(1, "1\n   is odd [1]")]),
+        ("« L'eau monte. » [1] Oui.", [(1, "« L'eau monte. » [1]")]),
+        ("« L'eau monte.\u00a0» [1] Oui.", [(1, "« L'eau monte.\u00a0» [1]")]),
         ("`[1]` $a[1]$ \\[1\\] [2024]", []),
     ],
 )  # fmt: skip

@@ -153,15 +153,15 @@ def test_pending_migrations_are_named_with_the_command() -> None:
     from django.db.migrations.recorder import MigrationRecorder
 
     assert storage.migrations().level == "ok"
-    kept = MigrationRecorder.Migration.objects.filter(app="chat").latest("name")
-    name = kept.name
-    MigrationRecorder.Migration.objects.filter(pk=kept.pk).delete()
+    rows = MigrationRecorder.Migration.objects.filter(app="chat")
+    kept = rows.latest("name")
+    rows.filter(pk=kept.pk).delete()
     try:
         told = storage.migrations()
     finally:
         kept.save(force_insert=True)
     assert told.level == "failure"
-    assert f"chat {name}" in told.sentence
+    assert f"chat {kept.name}" in told.sentence
     assert told.fix == "python manage.py migrate"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from chat import store
+from chat.answer_text import answer_after
 from chat.database import in_database
 from chat.models import Conversation, Message, Run, RunEvent
 from tests.servers.model_script import call, say
@@ -254,7 +255,7 @@ async def test_a_question_right_after_stop_keeps_the_order_and_the_partial_answe
 
 
 def _told(run_id: int) -> str:
-    return store.text_so_far(store.read_events(run_id))
+    return answer_after(store.read_events(run_id)).text
 
 
 # --- Catching up --------------------------------------------------------------------------------

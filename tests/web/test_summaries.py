@@ -20,7 +20,7 @@ from memory import summary_store
 from memory.engine import Message as Said
 from memory.later import send
 from memory.models import Summarised, Summary
-from memory.service import left_window, summaries, summaries_of, summarise
+from memory.service import left_window, recall, summaries, summaries_of, summarise
 from memory.summary_making import made
 from memory.summary_ports import means
 from memory.tasks_summaries import find_unsummarised, summarise_span
@@ -374,6 +374,27 @@ def test_a_failure_changes_no_message_is_shown_and_tried_again(
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_server_that_takes_less_than_was_said_gets_shorter_chunks_at_the_next_try(
+    alice: User, model: Callable[..., Any], settings: Any
+) -> None:
+    settings.LUMINA_MODEL_CONTEXT_TOKENS = 4_000
+
+    def small(body: dict[str, Any]) -> Any:
+        if len(body["messages"][-1]["content"]) > 4_000:
+            return fail(400, {"error": {"message": "maximum context length is 1000 tokens"}})
+        return say(GOOD)
+
+    model([{"reply": small, "times": 99}])
+    conversation = talk(alice, 60)
+    make(conversation, 32)
+    (kept,) = summaries_of(alice.pk, conversation.pk)
+    assert (kept.status, kept.tries) == ("failed", 1)
+    wait_over()
+    summarise(kept.summary_id)
+    assert summaries_of(alice.pk, conversation.pk)[0].status == "made"
+
+
+@pytest.mark.django_db(transaction=True)
 def test_an_answer_full_of_markers_and_thoughts_becomes_clean_text(
     alice: User, model: Callable[..., Any]
 ) -> None:
@@ -453,13 +474,16 @@ def test_what_was_lost_on_its_way_is_sent_again(
 # --- A long history -----------------------------------------------------------------------------
 
 
-def test_a_fact_of_every_tenth_of_170_000_tokens_is_in_the_summaries(alice: User) -> None:
+def test_a_fact_of_every_tenth_of_170_000_tokens_is_in_the_summaries_or_packed(alice: User) -> None:
     messages, facts = long_talk(170_000, seed=13)
     conversation = stored(alice, messages)
     n_left = len(messages) - 20
     make(conversation, n_left)
     text = shown(conversation, n_left, budget=4_800)
     assert sum(fact in text for fact, _ in facts) >= 8
+    for fact, question in [(fact, asked) for fact, asked in facts if fact not in text]:
+        packed = recall(alice.pk, conversation.pk, conversation.head_id, question, 1_500)
+        assert fact in "\n".join(line.text for line in packed.lines)
     tight = shown(conversation, n_left, budget=1_200)
     assert sum(fact in tight for fact, _ in facts) >= 6
 

@@ -24,23 +24,24 @@ def build_prompt(
     *,
     now: datetime,
     remembered: Remembered | None = None,
+    session: str = "",
     summaries: str = "",
     earlier: str = "",
 ) -> list[Message]:
-    """System text with the memory files, summaries, the newest messages, older lines, skills for
-    this question, date and number of visible messages, then the question.
+    """System text with the memory files and session facts, summaries, the newest messages, older
+    lines, skills for this question, date and number of visible messages, then the question.
 
     `summaries` and `earlier` are quoted already. The beginning stays the same from turn to turn,
     so that a server's prompt cache holds.
     """
     skills = remembered.skills if remembered else ""
     return [
-        Message(role="system", text=_system(remembered)),
+        Message(role="system", text=system_text(remembered, session)),
         *_told(summaries),
         *history.messages,
         *_told(earlier),
         *_told(skills),
-        Message(role="system", text=_situation(history, now)),
+        Message(role="system", text=situation(history, now)),
         Message(role="user", text=question),
     ]
 
@@ -49,16 +50,16 @@ def _told(text: str) -> list[Message]:
     return [Message(role="system", text=text)] if text else []
 
 
-def _system(remembered: Remembered | None) -> str:
+def system_text(remembered: Remembered | None, session: str = "") -> str:
     """One system text, as many models take no second one."""
     if remembered is None:
-        return wording("system")
+        return "\n\n".join(filter(None, (wording("system"), session)))
     memory = (
         wording("memory")
         .replace("{messages}", f"{remembered.window_messages}")
         .replace("{tokens}", f"{remembered.window_tokens:,}")
     )
-    return "\n\n".join(filter(None, (wording("system"), memory, remembered.start)))
+    return "\n\n".join(filter(None, (wording("system"), memory, remembered.start, session)))
 
 
 def build_continuation(prompt: Sequence[Message], answer: str) -> list[Message]:
@@ -74,7 +75,7 @@ def limit_note(limit: str) -> Message:
     return Message(role="user", text=wording("limit").replace("{limit}", limit))
 
 
-def _situation(history: History, now: datetime) -> str:
+def situation(history: History, now: datetime) -> str:
     zone = getattr(now.tzinfo, "key", "") or now.tzname() or "UTC"
     offset = now.strftime("%z")
     moment = f"{_DAY[now.weekday()]} {now:%Y-%m-%d %H:%M}"
@@ -92,5 +93,5 @@ def _visible(history: History) -> str:
         return f"You can see all {history.n_total} earlier messages of the conversation."
     return (
         f"You can see {history.n_visible} of the {history.n_total} earlier messages of the "
-        "conversation, the newest; the others are left out."
+        "conversation, the newest; the others can be searched with search_history."
     )

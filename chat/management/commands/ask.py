@@ -104,5 +104,9 @@ class _Printer:
             self._command.stdout.flush()
         elif event["type"] == "text_retracted":
             self._command.stdout.write("\n")
+        elif event["type"] == "sentence_replaced":
+            self._command.stdout.write(f"\n[corrected] {event['text']}")
+        elif event["type"] == "sentence_unsupported":
+            self._command.stdout.write(f"\n[not supported by its source] {event['problem']}")
         elif event["type"] == "run_finished":
             self._command.stdout.write("")

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from chat.accounts import audit
 from chat.backup import BackupError, back_up
 
 
@@ -30,6 +31,7 @@ class Command(BaseCommand):
             )
         except BackupError as error:
             raise CommandError(str(error)) from error
+        audit.note(audit.Action.EXPORTED, target="everything, as a backup")
         n_rows = sum(manifest.tables.values())
         size = path.stat().st_size / 1e6
         self.stdout.write(f"{path}: {n_rows} rows of {len(manifest.tables)} tables, {size:.1f} MB")

@@ -16,10 +16,14 @@ _search = LibrarySearch()
 class LibraryProvider:
     name = "Your library"
 
-    def __init__(self, owner_id: int) -> None:
+    def __init__(self, owner_id: int, folder_id: int | None = None) -> None:
+        """With `folder_id` that folder alone is searched."""
         self._owner_id = owner_id
+        self._folder_id = folder_id
 
     async def search(self, query: str, *, limit: int) -> Sequence[SearchResult]:
         in_database = database_sync_to_async(_search.search)
-        found: Sequence[SearchResult] = await in_database(self._owner_id, query, limit)
+        found: Sequence[SearchResult] = await in_database(
+            self._owner_id, query, limit, self._folder_id
+        )
         return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -32,6 +33,8 @@ class Command(BaseCommand):
         try:
             if options["action"] == "export":
                 report = export_folder(owner.pk, folder)
+                config: Any = apps.get_app_config("memory")
+                config.exported.send(type(self), owner_id=owner.pk)
             else:
                 author = options["author"] or owner.get_username()
                 report = import_folder(owner.pk, folder, author, delete=options["delete"])

@@ -47,9 +47,25 @@ class LuminaComposer extends HTMLElement {
 
   // The draft is kept until the server has taken the question.
   clear() {
+    this.querySelector(".session-facts").open = false;
     this.#text.value = "";
     this.#error.textContent = "";
     this.#grow();
+  }
+
+  // What was chosen for the conversation goes along with every question, also a suggested one.
+  facts(names) {
+    const fields = new FormData(this.querySelector("form"));
+    return Object.fromEntries(names.filter((name) => fields.get(name)).map((name) => [name, fields.get(name)]));
+  }
+
+  // The conversation has begun: whether name and style are kept has been answered.
+  settleFacts() {
+    const question = this.querySelector(".keep-facts");
+    if (question && !question.querySelector("[name=keep]").checked) {
+      for (const field of this.querySelectorAll("[name=name], [name=style]")) field.value = "";
+    }
+    question?.remove();
   }
 
   keepDraft() {

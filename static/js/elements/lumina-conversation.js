@@ -9,6 +9,7 @@ import { Socket } from "../lib/socket.js";
 import { byClient, pendingTurn, placeTurn, turnFrom } from "../lib/turns.js";
 
 const KINDS = ["text", "conversation", "edits", "regenerates", "continues"];
+const FACTS = ["session", "folder", "name", "style", "asks_to_keep", "keep"];
 const DOUBLE_CLICK_MS = 500;
 const PATIENCE_MS = 700;
 
@@ -135,11 +136,13 @@ class LuminaConversation extends HTMLElement {
       if (fields[name]) message[name] = fields[name];
     }
     const isQuestion = !message.edits && !message.regenerates && !message.continues;
+    if (isQuestion) Object.assign(message, this.#composer.facts(FACTS));
     if (isQuestion && this.dataset.conversation) {
       message.conversation = this.dataset.conversation;
       // What the page shows is what the model will see, whichever version another tab has chosen.
+      // A page of older questions names the end of what it is a part of.
       const last = [...this.#turns.querySelectorAll(".turn[data-question]")].at(-1)?.dataset;
-      if (last) message.after = last.answer || last.question;
+      message.after = this.dataset.after || last?.answer || last?.question;
     }
     return message;
   }
@@ -172,6 +175,8 @@ class LuminaConversation extends HTMLElement {
       const hidden = this.querySelector('#composer [name="conversation"]');
       if (hidden) hidden.value = conversation;
       this.querySelector("#question").placeholder = "Ask a follow-up…";
+      this.#composer.settleFacts();
+      for (const link of document.querySelectorAll("[data-new-question]")) link.search = `?from=${conversation}`;
       this.#composer.moveTo(`/c/${conversation}/`);
       refreshSidebar(conversation);
     }

@@ -36,12 +36,30 @@ function onKey(event) {
     if (!open) return;
     event.preventDefault();
     closeDetails(open.querySelector("summary"));
-  } else if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
-    const question = document.getElementById("question");
+  } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+    openSearch(event);
+  } else if (typing || event.ctrlKey || event.metaKey || event.altKey) {
+    return;
+  } else if (event.key === "n") {
+    const link = document.querySelector(".new-question");
+    if (!link) return;
+    event.preventDefault();
+    link.click();
+  } else if (event.key === "/") {
+    const question = document.getElementById("question") ?? document.getElementById("q");
     if (!question) return;
     event.preventDefault();
     question.focus();
   }
+}
+
+function openSearch(event) {
+  const words = document.getElementById("q");
+  const link = document.querySelector("[data-search]");
+  if (!words && !link) return;
+  event.preventDefault();
+  if (words) words.select();
+  else location.assign(link.href);
 }
 
 // Who opens a form wants to write in it, and to see all of it.
@@ -90,6 +108,7 @@ async function copy(button) {
 function answerText(answer) {
   const copy = answer.cloneNode(true);
   for (const badge of copy.querySelectorAll(".citation")) badge.replaceWith(`[${badge.dataset.source}]`);
+  for (const mark of copy.querySelectorAll(".unsupported")) mark.replaceWith(`(${mark.lastChild.data})`);
   for (const button of copy.querySelectorAll("button")) button.remove();
   copy.hidden = false;
   copy.className = "answer unseen";

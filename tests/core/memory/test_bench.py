@@ -3,7 +3,7 @@
 import pytest
 
 from memory.bench.baselines import BASELINES
-from memory.bench.cost import measure_cost
+from memory.bench.cost import RandomVectors, measure_cost, measure_page
 from memory.bench.follow_ups import follow_ups
 from memory.bench.languages import language_cases
 from memory.bench.measure import FACT_KINDS, measure_facts
@@ -46,6 +46,22 @@ def test_facts_are_never_kept_worse_than_by_doing_nothing(sessions, baseline):
         assert own >= other
 
 
+def test_more_budget_keeps_no_fewer_facts():
+    budgets = tuple(percent / 100 for percent in range(4, 101, 8))
+    case = prepare(session(SEED + 2), product(None), baselines=False)
+    facts = measure_facts([case], budgets).scores["facts"][PRODUCT].hits
+    assert facts == sorted(facts)
+    assert facts[-1] > facts[0]
+
+
+@pytest.mark.parametrize("baseline", BASELINES)
+@pytest.mark.parametrize("kind", ["current", "previous", "changed", "untouched"])
+def test_edits_are_never_told_worse_than_by_doing_nothing(sessions, kind, baseline):
+    told = sessions.scores[kind]
+    for own, other in zip(told[PRODUCT].hits, told[baseline].hits, strict=True):
+        assert own >= other
+
+
 @pytest.mark.parametrize("kind", ["current", "previous", "changed", "untouched", "date", "files",
                                   "searches"])  # fmt: skip
 def test_what_needs_bookkeeping_is_right_from_a_sixteenth_on(sessions, kind):
@@ -69,9 +85,12 @@ def test_questions_that_point_back_are_answered():
 
 
 def test_the_results_are_told_to_people_and_machines(sessions, tmp_path):
-    results = Results({"sessions": sessions}, measure_cost((160,)))
+    page_ms = measure_page(RandomVectors())
+    results = Results({"sessions": sessions}, measure_cost((160,)), page_ms)
     assert f"| {PRODUCT} |" in as_markdown(results)
     assert '"facts"' in as_json(results)
+    assert "with vectors: one pack" in as_markdown(results)
+    assert "a page of 300 lines" in as_markdown(results)
     chart = write_charts(results, tmp_path)[0].read_text()
     assert chart.startswith("<svg")
     assert PRODUCT in chart

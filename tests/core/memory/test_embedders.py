@@ -8,6 +8,7 @@ from memory.engine.embedders import minilm
 from memory.engine.embedders.cached import CachedEmbedder
 from memory.engine.embedders.endpoint import EndpointEmbedder
 from memory.engine.errors import EmbedderFailed
+from memory.engine.plan import Plan
 from memory.engine.ports import Embedding
 from tests.core.memory.builders import filler, said, tool
 
@@ -97,6 +98,17 @@ def test_what_a_worker_has_not_encoded_yet_is_found_by_words():
     history = History([said("The dog barks")], embedder=embedder)
     assert history.n_unencoded == 1
     assert "The dog barks" in packed_text(history, "dog")
+
+
+def test_a_line_without_vectors_has_no_place_in_the_order_of_meaning():
+    embedder = FakeEmbedder()
+    messages = [said("The hound barks"), tool("the dog ran\nthe car stood", "note", "x")]
+    history = History(messages, embedder=embedder, plan=Plan(encode_output=False))
+    packed = history.pack("dog", 200)
+    meant = {line.text for line in packed.lines if "meaning" in line.parts}
+    assert embedder.encoded == ["The hound barks"]
+    assert meant == {"The hound barks"}
+    assert "the dog ran" in packed.messages[0].content
 
 
 def test_an_embedding_survives_being_kept():

@@ -191,6 +191,9 @@ def no_garbage_collection():
     "text",
     [
         "\n" * 100_000,
+        "\r" * 100_000,
+        "\r\n" * 50_000,
+        "\x00" * 100_000,
         "<!--SOURCES:" * 10_000,
         "<!--SOURCES:[" * 10_000,
         '<!--SOURCES:["' * 10_000,
@@ -201,6 +204,7 @@ def no_garbage_collection():
         "` `` " * 20_000,
         "[" * 100_000,
         "<!--SOURCES:" + "[" * 100_000,
+        '<!--SOURCES:{"a":' * 10_000,
         "### Sources\n1. [" + "](" * 40_000,
         "### Sources\n1. https://a.example\n" * 3_000,
     ],
@@ -212,7 +216,7 @@ def test_hostile_lengths_take_linear_time(text, no_garbage_collection):
     taken = time.process_time() - started
     started = time.process_time()
     sanitize(text + text)
-    assert taken < 0.25
+    assert taken < 0.15
     assert time.process_time() - started < 4 * taken + 0.05
 
 

@@ -107,6 +107,14 @@ def test_other_languages_decide_and_leave_questions_open_too(decision, question,
     assert section(text, "Open questions:") == [f"- user: {question}"]
 
 
+def test_what_the_last_message_asks_is_not_called_open_unless_it_is_all_there_is():
+    asked = said("Which disk does the archive need?")
+    tower = said("And the tower: it is 330 metres tall, right?")
+    assert "Which disk" in summary(asked)
+    assert "Which disk" in summary(asked, tower)
+    assert "tower" not in summary(asked, tower)
+
+
 def test_a_later_statement_takes_the_place_of_the_earlier_one():
     text = summary(said("My editor is Vim."), said("My editor is Helix."))
     assert "Helix" in text
