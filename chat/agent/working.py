@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from chat.agent.citations import match_marker
 from chat.agent.sentences import sentence_spans
 from chat.agent.values import Source
 
@@ -61,7 +62,7 @@ def working_memory(
     """What is at hand for a question, before anything has failed."""
     return WorkingMemory(
         job=_job(screen(question)),
-        chunks=tuple(_chunks(sources, screen)),
+        chunks=tuple(_chunks(_at_hand(sources, draft), screen)),
         draft=screen(draft),
     )
 
@@ -79,6 +80,17 @@ def _job(question: str) -> str:
     asking = (span for span in spans if span.of(question).endswith(("?", "？", "؟")))
     first = next(asking, spans[0] if spans else None)
     return one_sentence(first.of(question)) if first else ""
+
+
+def _at_hand(sources: Iterable[Source], draft: str) -> Iterable[Source]:
+    """What was found for this question; of what an earlier one found, only what is cited again."""
+    cited = _cited(draft)
+    return (one for one in sources if not one.recalled or one.number in cited)
+
+
+def _cited(text: str) -> set[int]:
+    markers = (match_marker(text, at) for at, sign in enumerate(text) if sign in "[【")
+    return {number for marker in markers if marker for number in marker.numbers}
 
 
 def _chunks(sources: Iterable[Source], screen: Screen) -> Iterable[Chunk]:

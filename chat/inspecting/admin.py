@@ -19,7 +19,8 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from chat.inspecting.permission import may_see_content, note_reading
+from chat.accounts import content
+from chat.inspecting.permission import may_see_content
 from chat.inspecting.views import PARTS, turn_page
 from chat.models import Conversation, Run, User
 from chat.statuses import RunStatus
@@ -33,10 +34,10 @@ class ConversationAdmin(admin.ModelAdmin):
     """The list, a page for each, and the page of each turn. Django's own forms, histories and
     deletion are not among them: they would show titles."""
 
-    list_display = ("name", "owner", "n_messages", "n_turns", "created_at", "updated_at")
-    fields = ("owner", "created_at", "updated_at")
+    list_display = ("number", "owner", "n_messages", "n_turns", "created_at", "updated_at")
     list_select_related = ("owner",)
     list_per_page = 50
+    fields = ("owner", "created_at", "updated_at")
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
@@ -54,7 +55,7 @@ class ConversationAdmin(admin.ModelAdmin):
         )
 
     @admin.display(description="conversation", ordering="pk")
-    def name(self, row: Conversation) -> str:
+    def number(self, row: Conversation) -> str:
         return f"Conversation {row.pk}"
 
     @admin.display(description="messages", ordering="n_messages")
@@ -81,7 +82,7 @@ class ConversationAdmin(admin.ModelAdmin):
         row = self._conversation(request, pk)
         runs = row.runs.order_by("-pk").defer("reason")[:TURNS_SHOWN]
         context = self.admin_site.each_context(request) | {
-            "title": self.name(row),
+            "title": self.number(row),
             "row": row,
             "index": index_of(row),
             "summaries": summaries_of(row.owner_id, row.pk),
@@ -116,8 +117,8 @@ class ConversationAdmin(admin.ModelAdmin):
         found = get_object_or_404(row.runs.select_related(*PARTS), pk=run)
         operator = operator_of(request)
         with_content = may_see_content(operator, row.owner)
-        if with_content:
-            note_reading(operator, row)
+        if with_content and operator.pk != row.owner_id:
+            content.note_read(operator, row)
         return turn_page(
             request,
             found,

@@ -11,6 +11,7 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 
 from chat.accounts import content
+from chat.inspecting.permission import may_see_content
 from chat.models import AuditEntry, Conversation, Run, User
 from memory.service import forget_index, index_state
 from tests.web.long_turn import packed_turn
@@ -22,9 +23,10 @@ WORDS = ("keel", "Marlene", "Marlen", "rains", "Turku", "boats.test")
 
 @pytest.fixture
 def run(charlie: User) -> Run:
-    """A turn of somebody who is no operator, with a title that says what it is about."""
+    """A turn of somebody who is no operator, with a title and facts that say what it is about."""
     run = packed_turn(charlie)
-    Conversation.objects.filter(pk=run.conversation_id).update(title="Marlene and her keel")
+    told = {"title": "Marlene and her keel", "name": "Marlene", "style": "like Marlene"}
+    Conversation.objects.filter(pk=run.conversation_id).update(**told)
     return run
 
 
@@ -86,6 +88,11 @@ def test_whoever_has_stated_a_reason_reads_for_that_time_and_in_the_open(
     assert [(one.by_name, one.about_name) for one in read] == [("olga", "charlie")]
     content.close(olga, charlie)
     assert "Marlene" not in operator.get(path).content.decode()
+
+
+def test_what_one_wrote_oneself_needs_no_leave(alice: User, charlie: User) -> None:
+    assert may_see_content(alice, alice)
+    assert not may_see_content(alice, charlie)
 
 
 def test_others_find_no_conversations_there(

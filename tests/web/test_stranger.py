@@ -296,7 +296,8 @@ def test_the_owner_finds_no_content_in_the_admin_either(
 ) -> None:
     elsewhere = {"/admin/login/", "/admin/logout/", "/admin/password_change/"}
     for path in admin_paths(secret_run):
-        if path not in elsewhere and not path.endswith("/password/"):
+        # A turn of one's own shows one's own texts.
+        if path not in elsewhere and not path.endswith("/password/") and "/turns/" not in path:
             response = browser_of(alice).get(path, follow=True)
             told = response.content.replace(b"secret@example.org", b"")
             assert b"secret" not in told, path
@@ -455,14 +456,14 @@ NOTE = "knowledge/secret.md"
 SEARCHES: dict[str, Callable[[int], Any]] = {
     "forget": lambda owner: service.forget(owner, NOTE, "", said=service.Said(1, "Forget this")),
     "write": lambda owner: service.write(owner, NOTE, "", replaces="A secret note", said=None),
-    "file_ids": lambda owner: service.file_ids(owner, [NOTE]),
-    "file_paths": lambda owner: service.file_paths(
-        owner, MemoryFile.objects.values_list("pk", flat=True)
-    ),
     "list_files": lambda owner: service.list_files(owner),
     "n_waiting": lambda owner: service.n_waiting(owner),
     "read_file": lambda owner: service.read_file(owner, NOTE),
     "start_texts": lambda owner: service.start_texts(owner, "secret", 1_000),
+    "file_ids": lambda owner: service.file_ids(owner, [NOTE]),
+    "file_paths": lambda owner: service.file_paths(
+        owner, MemoryFile.objects.values_list("pk", flat=True)
+    ),
     "recall": lambda owner: service.recall(owner, *_place(), "secret", 1_000).lines,
     "left_window": lambda owner: _left_window(owner),
     "summaries": lambda owner: _summarised(
@@ -582,8 +583,8 @@ def test_no_table_with_content_is_in_the_admin(alice: User) -> None:
     }
     assert {label for label, _ in shown} == {
         "chat.User",
-        "chat.Run",
         "chat.Conversation",
+        "chat.Run",
         "chat.AuditEntry",
         "chat.Invitation",
         "chat.ContentAccess",
