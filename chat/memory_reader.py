@@ -34,8 +34,12 @@ class StoredMessages:
     def path(self, conversation_id: int, head_id: int) -> list[int]:
         return tree.path_ids(conversation_id, head_id)
 
-    def pending(self, indexed: QuerySet[Message], limit: int) -> list[int]:
+    def pending(
+        self, indexed: QuerySet[Message], limit: int, *, owner_id: int | None = None
+    ) -> list[int]:
         rows = Message.objects.exclude(pk__in=indexed).exclude(_WRITTEN_NOW)
+        if owner_id is not None:
+            rows = rows.filter(conversation__owner_id=owner_id)
         return list(rows.order_by("pk").values_list("pk", flat=True)[:limit])
 
     def leaves(self, conversation_id: int) -> list[int]:

@@ -37,6 +37,7 @@ __all__ = [
     "Passage",
     "Quota",
     "RateCount",
+    "RecalledSpan",
     "Run",
     "RunEvent",
     "Session",
@@ -254,6 +255,33 @@ class Source(models.Model):
 
     def __str__(self) -> str:
         return f"[{self.number}] {self.title or self.domain}"
+
+
+class RecalledSpan(models.Model):
+    """A part of a source's snapshot that was recalled of an earlier source, so that it goes when
+    that one goes."""
+
+    owner_path = "source__run__owner"
+
+    source = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="recalled_spans")
+    origin = models.ForeignKey(Source, on_delete=models.CASCADE, related_name="copies")
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("source", "start", "id")
+        constraints = (
+            models.CheckConstraint(name="recalled_span_not_empty", condition=Q(end__gt=F("start"))),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.source_id}[{self.start}:{self.end}] of {self.origin_id}"
+
+    @property
+    def text(self) -> str:
+        return self.source.snapshot[self.start : self.end]
 
 
 class Passage(models.Model):

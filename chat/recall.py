@@ -240,6 +240,7 @@ class _Rows:
             elif ref.startswith("s") and (source := self._read.get(int(ref[1:]))):
                 sources.append(
                     EarlierSource(
+                        ref=ref,
                         title=source.title,
                         url=source.url,
                         provider=source.provider,

@@ -118,11 +118,19 @@ class RunMemory:
         return _reply(await _asked(self._forget, path, text, quote))
 
     def _write(self, path: str, text: str, replaces: str, quote: str) -> Outcome:
-        said = self._said(quote)
-        return write(self._run.owner_id, path, text, replaces=replaces, said=said)
+        return write(
+            self._run.owner_id,
+            path,
+            text,
+            replaces=replaces,
+            said=self._said(quote),
+            answer_id=self._run.answer_id,
+        )
 
     def _forget(self, path: str, text: str, quote: str) -> Outcome:
-        return forget(self._run.owner_id, path, text, said=self._said(quote))
+        run = self._run
+        said = self._said(quote)
+        return forget(run.owner_id, path, text, said=said, answer_id=run.answer_id)
 
     def _said(self, quote: str) -> Said | None:
         """The message that a change rests on: the live question, or the newest earlier one of the

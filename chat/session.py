@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from django.db.models import Q, QuerySet
+
 from chat.agent.prompts import wording
 from chat.library_models import LibraryFolder
 from chat.models import Conversation, User
+from memory.service import HeldFacts
 
 SAMPLE = "Sample library"
 
@@ -17,6 +20,28 @@ SAMPLE = "Sample library"
 class ChosenFolder:
     pk: int
     label: str
+
+
+class KeptFacts:
+    """The `ConversationFacts` port of memory over the conversations themselves."""
+
+    def held(self, owner_id: int, limit: int) -> list[HeldFacts]:
+        rows = _with_facts(owner_id).select_related("folder")[:limit]
+        return [HeldFacts(row.pk, str(row), _facts(row)) for row in rows]
+
+    def forget(self, owner_id: int) -> int:
+        return _with_facts(owner_id).update(name="", style="", folder=None)
+
+
+def _with_facts(owner_id: int) -> QuerySet[Conversation]:
+    has_none = Q(name="", style="", folder=None)
+    return Conversation.objects.filter(owner_id=owner_id).exclude(has_none)
+
+
+def _facts(row: Conversation) -> tuple[tuple[str, str], ...]:
+    folder = label_of(row.folder) if row.folder else ""
+    told = (("Call me", row.name), ("Answer", row.style), ("Folder", folder))
+    return tuple((label, value) for label, value in told if value)
 
 
 def folders_of(user: User) -> list[ChosenFolder]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from chat.agent.history_tool import SEARCH_HISTORY
 from chat.agent.memory_tools import (
     MEMORY_FORGET,
     MEMORY_LIST,
@@ -21,6 +22,7 @@ Event = Mapping[str, Any]
 _VERBS = {
     WEB_SEARCH: ("Searching the web for", "Searched the web for"),
     SEARCH_LIBRARY: ("Searching the library for", "Searched the library for"),
+    SEARCH_HISTORY: ("Searching the conversations for", "Searched the conversations for"),
     READ_PAGE: ("Reading", "Read"),
     MEMORY_LIST: ("Looking at the list of memory files", "Looked at the list of memory files"),
     MEMORY_READ: ("Reading", "Read"),

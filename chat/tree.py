@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from chat.models import Message
@@ -59,9 +60,30 @@ class Tree:
             head = self.nodes[head].parent
         return path[::-1]
 
+    def children(self, pk: int | None) -> list[int]:
+        """Oldest first; those of None begin the conversation."""
+        return list(self._children.get(pk, ()))
+
+    def is_answer(self, pk: int) -> bool:
+        return self.nodes[pk].role == Message.Role.ASSISTANT
+
     def versions(self, pk: int) -> Versions:
-        ids = tuple(self._children[self.nodes[pk].parent])
+        """The siblings of the same role: a question may stand beside an answer where an answer
+        between them was deleted."""
+        node = self.nodes[pk]
+        siblings = self._children[node.parent]
+        ids = tuple(one for one in siblings if self.nodes[one].role == node.role)
         return Versions(ids, ids.index(pk))
+
+    def below(self, roots: Collection[int]) -> set[int]:
+        """All messages after these."""
+        found: set[int] = set()
+        waiting = list(roots)
+        while waiting:
+            inner = self._children.get(waiting.pop(), ())
+            found.update(inner)
+            waiting.extend(inner)
+        return found - set(roots)
 
     def newest_leaf(self, pk: int) -> int:
         """The end of the newest branch below a message."""

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat.agent.events import AgentEvent, RunFinished, SourceFound, TextAdded, ToolFinished
+from chat.agent.events import (
+    AgentEvent,
+    RunFinished,
+    SentenceReplaced,
+    SentenceUnsupported,
+    SourceFound,
+    TextAdded,
+    ToolFinished,
+)
 from chat.agent.tools import SEARCH_LIBRARY, WEB_SEARCH
 from chat.agent.values import Usage
 from chat.providers.search.failover import NOTHING
@@ -24,6 +32,8 @@ class TurnRecord:
     n_tools: int = 0
     n_failed_tools: int = 0
     n_sources: int = 0
+    n_mended: int = 0
+    n_unsupported: int = 0
     searches: list[tuple[str, str]] = field(default_factory=list)
 
     def hear(self, batch: Iterable[AgentEvent]) -> None:
@@ -36,6 +46,10 @@ class TurnRecord:
                 self.searches += _searches_of(event)
             elif isinstance(event, SourceFound):
                 self.n_sources = max(self.n_sources, event.source.number)
+            elif isinstance(event, SentenceReplaced):
+                self.n_mended += 1
+            elif isinstance(event, SentenceUnsupported):
+                self.n_unsupported += 1
             elif isinstance(event, RunFinished):
                 self.usage, self.n_steps = event.usage, event.n_steps
 
@@ -52,6 +66,8 @@ class TurnRecord:
             "tools": self.n_tools,
             "failed_tools": self.n_failed_tools,
             "sources": self.n_sources,
+            "mended": self.n_mended,
+            "unsupported": self.n_unsupported,
             "prompt_tokens": self.usage.prompt_tokens,
             "completion_tokens": self.usage.completion_tokens,
         }

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from chat import store
@@ -65,24 +66,63 @@ class Turn:
         return " · ".join(part for part in parts if part)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PathPage:
-    """The newest turns of a conversation's active path; `before` asks for the ones above."""
+    """Some turns of a conversation's path to `head`; `before` asks for the ones above, `at` names
+    the message that was looked for. `is_newest` when the last of them is the path's end."""
 
     turns: Sequence[Turn]
+    head: int | None
     before: int | None
+    at: int | None = None
+    is_newest: bool = True
+    is_other_version: bool = False
 
 
-def path_page(conversation: Conversation, before: int | None = None) -> PathPage:
-    """Up to `TURNS_A_PAGE` turns that end before the question `before`, or at the head."""
+def path_page(
+    conversation: Conversation, before: int | None = None, at: int | None = None
+) -> PathPage:
+    """Up to `TURNS_A_PAGE` turns that end before the question `before`, or hold the message `at`,
+    or end at the head. Of a message that is not on the active path its newest branch is shown."""
     tree = Tree(conversation.pk)
-    path = tree.path(conversation.head_id)
-    if before in path:
-        path = path[: path.index(before)]
-    questions = [pk for pk in path if tree.nodes[pk].role == Message.Role.USER]
-    wanted = questions[-TURNS_A_PAGE:]
-    turns = _turns(tree, path, wanted, last=conversation.head_id)
-    return PathPage(turns, wanted[0] if len(questions) > len(wanted) else None)
+    at = at if at in tree.nodes else None
+    head = conversation.head_id
+    path = tree.path(head)
+    if at is not None and at not in path:
+        head = tree.newest_leaf(at)
+        path = tree.path(head)
+    questions = [pk for pk in path if not tree.is_answer(pk)]
+    end = _end(path, questions, before, at)
+    wanted = questions[max(0, end - TURNS_A_PAGE) : end]
+    return PathPage(
+        turns=_turns(tree, path, wanted, last=head),
+        head=head,
+        before=wanted[0] if end > len(wanted) else None,
+        at=at,
+        is_newest=end == len(questions),
+        is_other_version=head != conversation.head_id,
+    )
+
+
+def _end(path: Sequence[int], questions: Sequence[int], before: int | None, at: int | None) -> int:
+    """How many of the questions there are up to the last one to show."""
+    if before in questions:
+        return questions.index(before)
+    if at is None:
+        return len(questions)
+    n_until = sum(pk in questions for pk in path[: path.index(at) + 1])
+    if len(questions) - n_until < TURNS_A_PAGE:
+        return len(questions)
+    return n_until + TURNS_A_PAGE // 2
+
+
+def page_at(conversation_id: int, question_id: int | None, message_id: int | None = None) -> str:
+    """The address of a conversation at one of its turns, whichever version and page it is on."""
+    page = reverse("conversation", args=[conversation_id])
+    if question_id is None and message_id is None:
+        return page
+    anchor = f"#turn-{question_id}" if question_id else ""
+    return f"{page}?at={message_id or question_id}{anchor}"
 
 
 def turn_of(run: Run) -> Turn:

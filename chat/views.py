@@ -32,6 +32,7 @@ from chat import store
 from chat.accounts import asking
 from chat.accounts.views import address
 from chat.agent.sources import LIBRARY_DOMAIN, is_linkable
+from chat.forgetting import forget_conversation
 from chat.forms import AskForm
 from chat.hub import hub
 from chat.library_models import LibraryDocument
@@ -75,7 +76,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def conversation(request: HttpRequest, pk: int) -> HttpResponse:
     row = get_object_or_404(Conversation.objects.of(_owner(request)), pk=pk)
     store.sweep_conversation(row.pk)
-    page = path_page(row, before=_id(request.GET.get("before")))
+    page = path_page(row, before=_id(request.GET.get("before")), at=_id(request.GET.get("at")))
     newest = row.runs.order_by("-pk").values_list("pk", flat=True).first() or 0
     context = _frame(request, row) | {
         "page": page,
@@ -170,8 +171,10 @@ def rename(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 @login_required
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
-    row = get_object_or_404(Conversation.objects.of(_owner(request)), pk=pk)
-    row.delete()
+    try:
+        forget_conversation(_owner(request), pk)
+    except store.Refused as refused:
+        raise Http404(str(refused)) from None
     return redirect("home")
 
 
@@ -195,7 +198,9 @@ def source(request: HttpRequest, run: int, number: int) -> HttpResponse:
     """A source with the passages that were read: a page of its own, a card's inside, or, with
     `preview`, what one claim rests on."""
     row = get_object_or_404(
-        Source.objects.of(_owner(request)).select_related("run__answer"), run=run, number=number
+        Source.objects.of(_owner(request)).select_related("run__answer"),
+        run__pk=run,  # `run` alone fails for a number that the database cannot hold
+        number=number,
     )
     claim = request.GET.get("claim", "")[:1_000]
     fragment = _wants_fragment(request)

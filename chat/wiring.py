@@ -47,6 +47,7 @@ from chat.providers.search.tavily import TavilyProvider
 from chat.providers.search.wikipedia import WikipediaProvider
 from chat.recall import ConversationRecall, WindowRule
 from chat.remembering import Notes, RunMemory, notes_at_start
+from chat.searching_history import RunHistorySearch
 from chat.session import session_text
 from chat.summarising import ModelSummariser
 from chat.support import RenderedCitations, WordChecker
@@ -242,11 +243,13 @@ class Services:
             [LibraryProvider(run.owner_id, run.conversation.folder_id)],
             timeout_seconds=settings.LUMINA_SEARCH_TIMEOUT_SECONDS,
         )
+        zone = ZoneInfo(known_zone(run.time_zone, run.owner.time_zone, settings.TIME_ZONE))
         return Toolbox(
             web=self._web and LimitedSearcher(self._web, run.owner_id, run.address),
             library=LimitedSearcher(library, run.owner_id, run.address),
             reader=self._reader,
             memory=RunMemory(run),
+            history=RunHistorySearch(run, zone),
         )
 
     async def model(self) -> ChatModel:

@@ -123,6 +123,11 @@ else:
 
 # --- The index of the history -------------------------------------------------------------------
 
+LUMINA_EMBEDDER = env.choice("LUMINA_EMBEDDER", "default", among=("default", "endpoint", "none"))
+LUMINA_EMBEDDER_URL = env.url("LUMINA_EMBEDDER_URL", "")
+LUMINA_EMBEDDER_MODEL = env.text("LUMINA_EMBEDDER_MODEL", "")
+LUMINA_EMBEDDER_DIMENSIONS = env.count("LUMINA_EMBEDDER_DIMENSIONS", 1_024, at_least=1)
+LUMINA_EMBEDDER_KEY = env.text("LUMINA_EMBEDDER_KEY", "")
 CELERY_BEAT_SCHEDULE["index history"] = {"task": "memory.tasks.index_backlog", "schedule": 60.0}
 
 # --- People ------------------------------------------------------------------------------------

@@ -77,6 +77,7 @@ class Part(models.Model):
     position = models.PositiveIntegerField()
     place = models.BigIntegerField(unique=True)
     key = models.CharField(max_length=40)
+    said_at = models.DateTimeField(null=True)
     first_row = models.PositiveIntegerField()
     n_lines = models.PositiveIntegerField()
     spans = models.BinaryField()

@@ -41,8 +41,17 @@ class Outcome:
 # --- The agent ----------------------------------------------------------------------------------
 
 
-def write(owner_id: int, path: str, text: str, *, replaces: str = "", said: Said | None) -> Outcome:
-    """Appends to a file, or replaces a text in it that occurs exactly once.
+def write(
+    owner_id: int,
+    path: str,
+    text: str,
+    *,
+    replaces: str = "",
+    said: Said | None,
+    answer_id: int | None = None,
+) -> Outcome:
+    """Appends to a file, or replaces a text in it that occurs exactly once. `answer_id` is the
+    message that is being written meanwhile: what waits goes when that is deleted.
 
     Raises FileRefused for a path, an old text or a length that cannot be taken.
     """
@@ -62,7 +71,8 @@ def write(owner_id: int, path: str, text: str, *, replaces: str = "", said: Said
         return _known(path)
     verdict = judge_words(changed.added, changed.removed, said)
     if not verdict.lets_in:
-        wish = Proposal(kind="replace" if replaces else "append", text=kept, old=replaces)
+        kind = "replace" if replaces else "append"
+        wish = Proposal(kind=kind, text=kept, old=replaces, answer_id=answer_id)
         return _waits(owner_id, path, wish, verdict, said, left_out)
     by = By(author=Revision.Author.AGENT, source_id=said.message_id if said else None)
     store.put(owner_id, path, changed.text, by, expected=before)
@@ -72,7 +82,9 @@ def write(owner_id: int, path: str, text: str, *, replaces: str = "", said: Said
     )
 
 
-def forget(owner_id: int, path: str, text: str, *, said: Said | None) -> Outcome:
+def forget(
+    owner_id: int, path: str, text: str, *, said: Said | None, answer_id: int | None = None
+) -> Outcome:
     """Forgets the lines that hold `text`, or the whole file, in all revisions.
 
     Raises FileRefused when there is no such file or text.
@@ -83,7 +95,7 @@ def forget(owner_id: int, path: str, text: str, *, said: Said | None) -> Outcome
         f"{path.removesuffix('.md')}\n" * (not text) + "\n".join(lines), said
     )
     if not verdict.lets_in:
-        wish = Proposal(kind="forget", text=text)
+        wish = Proposal(kind="forget", text=text, answer_id=answer_id)
         return _waits(owner_id, path, wish, verdict, said, ())
     return _forgotten(owner_id, path, text, lines)
 

@@ -110,7 +110,10 @@ class Revision(models.Model):
 
 
 class Proposal(models.Model):
-    """A change that waits for the person's yes, and why it could not be made without."""
+    """A change that waits for the person's yes, and why it could not be made without.
+
+    `source` is the person's message that it would rest on, `answer` the one that it came up in.
+    """
 
     class Kind(models.TextChoices):
         APPEND = "append"
@@ -126,6 +129,9 @@ class Proposal(models.Model):
     old = models.TextField(blank=True)
     why = models.TextField(blank=True)
     source = models.ForeignKey(
+        "chat.Message", on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
+    answer = models.ForeignKey(
         "chat.Message", on_delete=models.CASCADE, null=True, blank=True, related_name="+"
     )
     created_at = models.DateTimeField()

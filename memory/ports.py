@@ -38,10 +38,34 @@ class MessageReader(Protocol):
         """The messages from the first to the head, in order; empty where there is no such head."""
         ...
 
-    def pending(self, indexed: QuerySet[Any], limit: int) -> Sequence[int]:
-        """Final messages whose ids are not among these, oldest first."""
+    def pending(
+        self, indexed: QuerySet[Any], limit: int, *, owner_id: int | None = None
+    ) -> Sequence[int]:
+        """Final messages whose ids are not among these, oldest first; of one owner, or of all."""
         ...
 
     def leaves(self, conversation_id: int) -> list[int]:
         """The ends of all branches of a conversation."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class HeldFacts:
+    """What was chosen for one conversation, each with what it is called."""
+
+    conversation_id: int
+    title: str
+    facts: tuple[tuple[str, str], ...]
+
+
+class ConversationFacts(Protocol):
+    """What holds for single conversations of a person: kept by the conversation, shown and
+    forgotten with the rest of what is remembered."""
+
+    def held(self, owner_id: int, limit: int) -> list[HeldFacts]:
+        """Those used last first, in a fixed number of queries."""
+        ...
+
+    def forget(self, owner_id: int) -> int:
+        """Empties them for all conversations; says for how many."""
         ...

@@ -7,25 +7,29 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory import store
+from memory import embedding, store
+from memory.engine.errors import EmbedderFailed
 from memory.engine.files import FileRefused, label_of, normal_path
+from memory.engine.finding import words_found
 from memory.engine.opening import Opened, StoredFile, always_read, matching_skills, opened
+from memory.engine.ports import Embedder
 from memory.engine.sanitizer import Author, Sanitized, StoredSource, sanitize
 from memory.engine.terms import exact_terms
 from memory.engine.terms import fold as folded
 from memory.engine.tokens import estimate_tokens
 from memory.engine.values import Message as HistoryMessage
-from memory.engine.values import Packed, Policy, Span
+from memory.engine.values import Packed, Policy, Role, Span
 from memory.engine.written import written
 from memory.gate import Said
 from memory.handing_over import remember_later
 from memory.keeping import Outcome, forget, write
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
-from memory.ports import MessageReader, ReadMessage
+from memory.ports import ConversationFacts, HeldFacts, MessageReader, ReadMessage
 from memory.private import screen_secrets
-from memory.stored import checking, recalling, state
+from memory.stored import checking, meaning, recalling, searching, state
 from memory.stored.indexing import NotTheirs, forget_index
+from memory.stored.searching import FoundLine
 from memory.stored.state import IndexedState
 from memory.summarising import (
     KeptSummary,
@@ -39,6 +43,8 @@ from memory.summary_ports import Summariser, SummaryFailed, SummaryLimits, summa
 
 __all__ = [
     "FileRefused",
+    "FoundLine",
+    "HeldFacts",
     "HistoryMessage",
     "IndexedState",
     "KeptSummary",
@@ -59,18 +65,24 @@ __all__ = [
     "asks_name",
     "check",
     "clean_text",
+    "conversation_facts",
     "conversations",
     "count_tokens",
+    "encode_pending",
     "exact_terms",
+    "facts_from",
     "file_ids",
     "file_paths",
+    "files_resting_on",
     "folded",
     "forget",
     "forget_index",
+    "forget_owner",
     "index_state",
     "label_of",
     "left_window",
     "list_files",
+    "message_reader",
     "n_waiting",
     "note_of",
     "read_file",
@@ -81,6 +93,7 @@ __all__ = [
     "remember_later",
     "remember_pending",
     "sanitize",
+    "search_history",
     "start_texts",
     "summaries",
     "summaries_of",
@@ -88,6 +101,7 @@ __all__ = [
     "summarise_with",
     "wish_to_remember",
     "without_secrets",
+    "words_found",
     "write",
     "written_lines",
 ]
@@ -173,6 +187,17 @@ def n_waiting(owner_id: int) -> int:
     return len(store.proposals_of(owner_id))
 
 
+def files_resting_on(owner_id: int, message_ids: Collection[int]) -> list[str]:
+    """The paths of the files that hold, or held, something that came from these messages."""
+    return store.paths_resting_on(owner_id, message_ids)
+
+
+def forget_owner(owner_id: int) -> int:
+    """Everything that is remembered of a person: files, summaries, index. Their conversations are
+    not touched. Says how many rows went."""
+    return store.remove_all(owner_id)
+
+
 def read_file(owner_id: int, path: str) -> str:
     """A file's text. Raises FileRefused when there is no such file."""
     row = store.file_of(owner_id, normal_path(path))
@@ -191,12 +216,27 @@ def _quoted_tokens(text: str) -> int:
 
 # --- The history --------------------------------------------------------------------------------
 
+_SEARCH_INDEXES = 50
 _readers: list[MessageReader] = []
+_facts: list[ConversationFacts] = []
 
 
 def read_messages_with(reader: MessageReader) -> None:
     """Says once, at the start, how messages are read."""
     _readers[:] = [reader]
+
+
+def facts_from(facts: ConversationFacts) -> None:
+    """Says once, at the start, who keeps what holds for single conversations."""
+    _facts[:] = [facts]
+
+
+def conversation_facts() -> ConversationFacts:
+    return _facts[0]
+
+
+def message_reader() -> MessageReader:
+    return _readers[0]
 
 
 def remember(message_id: int) -> None:
@@ -240,6 +280,7 @@ def recall(
         shown=shown,
         first_source=first_source,
         policy=policy,
+        embedder=_embedder(),
     )
 
 
@@ -247,6 +288,53 @@ def written_lines(part: HistoryMessage, spans: Iterable[tuple[int, int]]) -> lis
     """Packed lines of one message or source, read again: at each (start, end) of its clean text
     the line as it is printed, empty where nothing is any more."""
     return written(part, [Span(start, end) for start, end in spans])
+
+
+def _embedder() -> Embedder | None:
+    """None also where it does not load: the state says so, and words do the work."""
+    try:
+        return embedding.embedder()
+    except EmbedderFailed:
+        return None
+
+
+def encode_pending(*, limit: int) -> int:
+    """Encode parts without vectors of the configured encoder, oldest first; says how many it did,
+    none where there is no encoder or it fails."""
+    try:
+        encoder = embedding.embedder()
+    except EmbedderFailed as error:
+        recalling.note_problem(str(error))
+        return 0
+    return meaning.encode_pending(_readers[0], encoder, limit) if encoder else 0
+
+
+def search_history(
+    owner_id: int,
+    query: str,
+    *,
+    limit: int = 20,
+    conversation_id: int | None = None,
+    role: Role | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> list[FoundLine]:
+    """Lines of all that the owner said and read in which any of the words occurs, the best of each
+    message, best first. Quotes, wildcards and operators are words like any other or nothing.
+
+    `since` counts, `until` does not. A message that nobody has indexed is indexed first.
+    """
+    recalling.remember_pending(_readers[0], _SEARCH_INDEXES, owner_id=owner_id)
+    return searching.search(
+        _readers[0],
+        owner_id,
+        query,
+        limit=limit,
+        conversation_id=conversation_id,
+        role=role,
+        since=since,
+        until=until,
+    )
 
 
 def conversations() -> list[int]:

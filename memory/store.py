@@ -5,7 +5,7 @@ A change makes a revision; forgetting rewrites every revision, so that no text s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from memory.engine.files import AGENTS, MAX_FILE_CHARS, USER, FileRefused, clean
 from memory.engine.lineage import Version, line_ages, without_lines, without_source
-from memory.models import MemoryFile, Proposal, Revision
+from memory.models import IndexState, MemoryFile, Proposal, Revision, Summary
 
 MAX_FILES, MAX_PROPOSALS = 1_000, 50
 
@@ -61,6 +61,11 @@ def ids_of(owner_id: int, paths: Iterable[str]) -> dict[str, int]:
 def paths_by_id(owner_id: int, ids: Iterable[int]) -> dict[int, tuple[str, datetime]]:
     own = MemoryFile.objects.of(owner_id).filter(pk__in=list(ids))
     return {pk: (path, at) for pk, path, at in own.values_list("pk", "path", "changed_at")}
+
+
+def paths_resting_on(owner_id: int, message_ids: Collection[int]) -> list[str]:
+    own = MemoryFile.objects.of(owner_id).filter(revisions__source_id__in=message_ids)
+    return list(own.order_by("path").values_list("path", flat=True).distinct())
 
 
 def start_files(owner_id: int) -> list[MemoryFile]:
@@ -184,10 +189,14 @@ def remove_file(owner_id: int, path: str) -> bool:
     return n_gone > 0
 
 
-def remove_all(owner_id: int) -> None:
+def remove_all(owner_id: int) -> int:
+    """Files and what waits, summaries, and the index of every conversation; says how many rows."""
     with transaction.atomic():
-        Proposal.objects.of(owner_id).delete()
-        MemoryFile.objects.of(owner_id).delete()
+        n_gone = Proposal.objects.of(owner_id).delete()[0]
+        n_gone += MemoryFile.objects.of(owner_id).delete()[0]
+        n_gone += Summary.objects.filter(owner=owner_id).delete()[0]
+    # One by one: that of a long conversation takes its time.
+    return n_gone + sum(one.delete()[0] for one in IndexState.objects.filter(owner=owner_id))
 
 
 def remove_lines(owner_id: int, path: str, lines: Sequence[str]) -> None:

@@ -209,6 +209,12 @@ def fail(job: Job, error: str) -> None:
     )
 
 
+def try_again(rows: QuerySet[Summary]) -> bool:
+    """Takes the wait from failed rows, and what they were tried before. False when none is."""
+    failed = rows.filter(status=Summary.Status.FAILED)
+    return failed.update(tries=0, next_try_at=timezone.now(), worked_on_until=None) > 0
+
+
 def _claimed(job: Job) -> QuerySet[Summary]:
     return Summary.objects.filter(pk=job.summary_id, worked_on_until=job.claim)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 from celery import shared_task
 from django.db import DatabaseError
 
@@ -9,6 +11,8 @@ from memory import service
 from memory.stored.indexing import StaleIndex
 
 _BACKLOG = 500
+_ENCODED_AT_ONCE = 32
+_ENCODING_SECONDS = 40
 
 
 @shared_task(
@@ -21,9 +25,13 @@ _BACKLOG = 500
 def remember(message_id: int) -> None:
     """Indexes a message that was just written."""
     service.remember(message_id)
+    service.encode_pending(limit=_ENCODED_AT_ONCE)
 
 
 @shared_task(ignore_result=True)
 def index_backlog() -> None:
-    """Indexes what no task has indexed: the database knows, whatever became of the queue."""
+    """Indexes and encodes what no task has: the database knows, whatever became of the queue."""
     service.remember_pending(limit=_BACKLOG)
+    ends = monotonic() + _ENCODING_SECONDS
+    while service.encode_pending(limit=_ENCODED_AT_ONCE) and monotonic() < ends:
+        pass

@@ -6,6 +6,7 @@ urlpatterns = [
     path("", views.index, name="memory"),
     path("new/", views.new, name="memory-new"),
     path("forget/", views.forget_all, name="memory-forget-all"),
+    path("summaries/<int:pk>/retry/", views.retry, name="memory-retry"),
     path("proposals/<int:pk>/", views.decide, name="memory-decide"),
     path("<int:pk>/", views.file, name="memory-file"),
     path("<int:pk>/edit/", views.edit, name="memory-edit"),

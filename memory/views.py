@@ -10,13 +10,17 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from memory import keeping, store
 from memory.engine.files import FileRefused, parse
 from memory.models import MemoryFile, Proposal
+from memory.overview import SUMMARIES_SHOWN, index_overview, retry_summary, shown_summaries
+from memory.service import conversation_facts, message_reader
 from memory.showing import REVISIONS_SHOWN, shown_revisions, tree_of, wish_lines
 
+FACTS_SHOWN = 50
 MOVED_ON = (
     "This file has changed while you were editing it. Your text is still below; the newest "
     "revision is in the list."
@@ -115,7 +119,17 @@ def forget_all(request: HttpRequest) -> HttpResponse:
         fault = "Nothing was forgotten: tick the box first, if you mean it."
         return _index(request, status=400, fault=fault)
     store.remove_all(_owner(request))
+    conversation_facts().forget(_owner(request))
     return redirect("memory")
+
+
+@require_POST
+@login_required
+def retry(request: HttpRequest, pk: int) -> HttpResponse:
+    """Has a summary that failed made again now."""
+    if not retry_summary(_owner(request), pk):
+        raise Http404("There is no such summary that failed.")
+    return redirect(f"{reverse('memory')}#summaries")
 
 
 # --- What the pages hold ------------------------------------------------------------------------
@@ -124,7 +138,21 @@ def forget_all(request: HttpRequest) -> HttpResponse:
 def _index(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     files = store.files_of(_owner(request))
     wishes = [(wish, wish_lines(wish)) for wish in store.proposals_of(_owner(request))]
-    context = {"tree": tree_of(files), "n_files": len(files), "wishes": wishes, "on_memory": True}
+    limit = None if "all" in request.GET else SUMMARIES_SHOWN
+    summaries, n_hidden = shown_summaries(_owner(request), limit)
+    index = index_overview(message_reader(), _owner(request))
+    facts = conversation_facts().held(_owner(request), FACTS_SHOWN)
+    context = {
+        "on_memory": True,
+        "tree": tree_of(files),
+        "n_files": len(files),
+        "wishes": wishes,
+        "summaries": summaries,
+        "n_hidden": n_hidden,
+        "facts": facts,
+        "index": index,
+        "has_anything": bool(files or wishes or summaries or facts or index.n_indexed),
+    }
     return render(request, "memory/index.html", context | more, status=status)
 
 

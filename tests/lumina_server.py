@@ -32,6 +32,11 @@ OFFLINE |= dict.fromkeys(
     ("LUMINA_ASKS_PER_MINUTE", "LUMINA_SEARCHES_PER_MINUTE", "LUMINA_DOOR_TRIES"), "0"
 )
 NUMBERS = count(1)
+# Each ends with the option that takes the number of an open socket.
+PROGRAMS = {
+    "uvicorn": ["scripts.lib.serve"],
+    "daphne": ["daphne", "lumina.asgi:application", "-v", "0", "--fd"],
+}
 
 
 class ServerFailed(AssertionError):
@@ -69,8 +74,9 @@ class Template:
 class LuminaServer:
     """A server process over a data folder that outlives it: kill it, start it again."""
 
-    def __init__(self, env: Mapping[str, str]) -> None:
+    def __init__(self, env: Mapping[str, str], program: str = "uvicorn") -> None:
         self.env = dict(env)
+        self._program = program
         self.var = Path(env["LUMINA_VAR"])
         self.log = self.var / "server.log"
         self.port = 0
@@ -86,7 +92,7 @@ class LuminaServer:
         self.env |= env
         with ports.listen("127.0.0.1", self.port) as listener, self.log.open("ab") as output:
             self.port = listener.getsockname()[1]
-            command = [sys.executable, "-m", "scripts.lib.serve", str(listener.fileno())]
+            command = [sys.executable, "-m", *PROGRAMS[self._program], str(listener.fileno())]
             self.process = processes.start(
                 command, env=self.env, cwd=ROOT, output=output, pass_fds=[listener.fileno()]
             )
@@ -139,9 +145,9 @@ def running(template: Template, folder: Path) -> Iterator:
     """The body of the `lumina_server` fixture: yields what starts servers, and ends them all."""
     servers: list[LuminaServer] = []
 
-    def start(**env: str) -> LuminaServer:
+    def start(program: str = "uvicorn", **env: str) -> LuminaServer:
         own = template.copy(folder / f"server-{len(servers) + 1}")
-        server = LuminaServer({**own, **env})
+        server = LuminaServer({**own, **env}, program)
         servers.append(server)
         server.start()
         return server

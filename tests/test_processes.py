@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
-from websockets.sync.client import ClientConnection, connect
 
 from tests.lumina_server import LuminaServer
+from tests.server_page import Page, opening_pages
 from tests.servers.model_server import ModelServer
 from tests.services import Server, redis_answers, redis_server
 
@@ -20,24 +18,6 @@ pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
 
 IDLE_SECONDS = 6.5
 PROMPT_SECONDS = 2.0  # the look that needs no nudge comes every 5 seconds
-
-
-class Page:
-    """A page's socket to a real server."""
-
-    def __init__(self, socket: ClientConnection) -> None:
-        self._socket = socket
-
-    def send(self, **message: Any) -> None:
-        self._socket.send(json.dumps(message))
-
-    def until(self, kind: str, seconds: float = 20.0) -> list[dict[str, Any]]:
-        """Everything up to the first message of that type."""
-        heard: list[dict[str, Any]] = []
-        deadline = time.monotonic() + seconds
-        while not heard or heard[-1]["type"] != kind:
-            heard.append(json.loads(self._socket.recv(timeout=deadline - time.monotonic())))
-        return heard
 
 
 @pytest.fixture
@@ -56,18 +36,7 @@ def model() -> Iterator[ModelServer]:
 
 @pytest.fixture
 def page_on() -> Iterator[Callable[[LuminaServer], Page]]:
-    with ExitStack() as sockets:
-
-        def opened(server: LuminaServer) -> Page:
-            cookies = server.client().cookies.items()
-            socket = connect(
-                f"{server.url.replace('http', 'ws')}/ws/",
-                additional_headers={"Cookie": "; ".join(f"{k}={v}" for k, v in cookies)},
-                origin=server.url,
-            )
-            return Page(sockets.enter_context(socket))
-
-        yield opened
+    yield from opening_pages()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth import logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,14 +13,19 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from chat.accounts import audit, limits, passwords, sessions, usage
-from chat.accounts.forms import ChangePasswordForm, ZoneForm, first_fault
+from chat.accounts import audit, limits, passwords, rules, sessions, usage
+from chat.accounts.forms import ChangePasswordForm, DeleteAccountForm, ZoneForm, first_fault
 from chat.accounts.models import ContentAccess
-from chat.accounts.people import role_of
+from chat.accounts.people import is_only_owner, role_of
 from chat.accounts.views import person_of
+from chat.forgetting import forget_account
 from chat.models import User
 
 SHOWN_ENTRIES = 30
+ONLY_OWNER = (
+    "You are the only owner: without you nobody could look after this installation. Nothing was "
+    "deleted. `python manage.py createsuperuser` makes another owner."
+)
 
 
 @never_cache
@@ -79,6 +84,26 @@ def end_other_sessions(request: HttpRequest) -> HttpResponse:
     return redirect("account")
 
 
+@require_POST
+@login_required
+@sensitive_post_parameters("password")
+def delete_account(request: HttpRequest) -> HttpResponse:
+    """The person with everything of theirs. The way leads to the door, which they cannot pass."""
+    person = person_of(request)
+    if is_only_owner(person):
+        return _page(request, status=409, fault=ONLY_OWNER)
+    if wait := limits.take_sign_in(person.get_username(), ""):
+        response = _page(request, status=429, fault=f"Wait {limits.in_words(wait)}, then go on.")
+        response["Retry-After"] = str(wait)
+        return response
+    form = DeleteAccountForm(person, request.POST)
+    if not form.is_valid():
+        return _page(request, status=400, delete_form=form, fault=first_fault(form))
+    logout(request)
+    forget_account(person)
+    return redirect("sign-in")
+
+
 def _page(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     person = person_of(request)
     context = {
@@ -87,6 +112,9 @@ def _page(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpRespon
         "role": role_of(person),
         "has_password": passwords.has_password(person),
         "password_form": ChangePasswordForm(person),
+        "delete_form": DeleteAccountForm(person),
+        "is_only_owner": is_only_owner(person),
+        "log_days": rules.audit_lifetime(),
         "zone_form": ZoneForm({"time_zone": person.time_zone}),
         "sessions": sessions.of(person.pk),
         "this_session": request.session.session_key,

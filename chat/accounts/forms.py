@@ -43,6 +43,26 @@ class _WithNewPassword(forms.Form):
         return data
 
 
+class DeleteAccountForm(forms.Form):
+    """A yes to losing everything, with the password where there is one."""
+
+    sure = forms.BooleanField(
+        error_messages={"required": "Nothing was deleted: tick the box first, if you mean it."}
+    )
+
+    def __init__(self, person: User, data: Any = None) -> None:
+        super().__init__(data)
+        self._person = person
+        if has_password(person):
+            self.fields["password"] = password_field("Your password", "current-password")
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        if not self._person.check_password(password):
+            raise forms.ValidationError("That is not your password. Nothing was deleted.")
+        return password
+
+
 class JoinForm(_WithNewPassword):
     """A new account."""
 
@@ -133,5 +153,7 @@ def first_fault(form: forms.Form) -> str:
     """The first fault as one sentence, with the field's name where that helps."""
     for name, faults in form.errors.items():
         fault = str(faults[0])
-        return fault if name in {"__all__", "password", "again", "old"} else f"{name}: {fault}"
+        return (
+            fault if name in {"__all__", "password", "again", "old", "sure"} else f"{name}: {fault}"
+        )
     return ""

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from chat.accounts import rules
@@ -54,6 +55,14 @@ def _wait(row: RateCount, rate: Rate, now: datetime) -> float:
     return (ahead - timedelta(seconds=rate.seconds, microseconds=rate.n)).total_seconds()
 
 
+def give_back(charges: Mapping[str, Rate]) -> None:
+    """Takes one use of each key back."""
+    for key, rate in charges.items():
+        if rate.n:
+            rows = RateCount.objects.filter(key=key)
+            rows.update(settled_at=F("settled_at") - _worth(rate))
+
+
 def forget(*keys: str) -> None:
     RateCount.objects.filter(key__in=keys).delete()
 
@@ -79,9 +88,11 @@ def take_sign_in(name: str, address: str) -> int:
     return take({_sign_in_key(name): rate, **_by_address("sign-in", address, rate)})
 
 
-def signed_in(name: str) -> None:
-    """The right password: earlier tries at this name were its person's own."""
+def signed_in(name: str, address: str = "") -> None:
+    """The right password: earlier tries at this name were its person's own. Of those from the
+    address only this one is taken back, or an account of one's own would open it for guessing."""
     forget(_sign_in_key(name))
+    give_back(_by_address("sign-in", address, rules.door_tries()))
 
 
 def take_door(address: str) -> int:

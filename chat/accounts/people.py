@@ -35,6 +35,12 @@ def may_manage(operator: User, person: User) -> bool:
     return operator.is_superuser or not (person.is_staff or person.is_superuser)
 
 
+def is_only_owner(person: User) -> bool:
+    """Without them nobody could look after the installation."""
+    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=person.pk)
+    return person.is_superuser and not others.exists()
+
+
 def _demand(operator: User, person: User) -> None:
     if operator.pk == person.pk:
         raise NotAllowed("This is your own account. Another operator can change it.")

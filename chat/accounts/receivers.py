@@ -3,6 +3,9 @@ what is deleted."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from django.apps import apps
@@ -21,6 +24,19 @@ DELETIONS = {
     "chat.user": "account",
     "memory.memoryfile": "memory file",
 }
+
+
+_with_an_account: ContextVar[bool] = ContextVar("with_an_account", default=False)
+
+
+@contextmanager
+def with_an_account() -> Iterator[None]:
+    """What is deleted within goes along with an account that is deleted right after."""
+    token = _with_an_account.set(True)
+    try:
+        yield
+    finally:
+        _with_an_account.reset(token)
 
 
 def connect() -> None:
@@ -70,6 +86,6 @@ def _deleted(sender: Any, instance: Any, **more: Any) -> None:
     label = instance._meta.label_lower
     origin = more.get("origin")
     whole_account = getattr(getattr(origin, "_meta", None), "label_lower", "") == "chat.user"
-    if whole_account and label != "chat.user":
+    if (whole_account or _with_an_account.get()) and label != "chat.user":
         return
     audit.note(Action.DELETED, target=f"{DELETIONS[label]} {instance.pk}")

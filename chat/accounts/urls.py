@@ -14,6 +14,7 @@ urlpatterns = [
     path("account/", account_views.account, name="account"),
     path("account/password/", account_views.change_password, name="account-password"),
     path("account/time-zone/", account_views.change_time_zone, name="account-time-zone"),
+    path("account/delete/", account_views.delete_account, name="account-delete"),
     path("account/sessions/end/", account_views.end_other_sessions, name="account-end-others"),
     path("account/sessions/<str:handle>/end/", account_views.end_session, name="account-end"),
     path("people/", people_views.index, name="people"),

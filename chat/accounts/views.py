@@ -37,7 +37,7 @@ class SignIn(LoginView):
             return _later(request, self.template_name, context, wait)
         response = super().post(request, *args, **kwargs)
         if response.status_code == 302:
-            limits.signed_in(name)
+            limits.signed_in(name, address(request))
         return response
 
 

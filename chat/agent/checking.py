@@ -22,7 +22,7 @@ from chat.agent.ports import ChatModel, CitationReader, SentenceChecker, StopSig
 from chat.agent.race import OutOfTime, Stopped
 from chat.agent.repair import ask_for_sentence, build_repair, fits, moved, replaced
 from chat.agent.values import CitedSentence, Source
-from chat.agent.working import Screen, WorkingMemory, working_memory
+from chat.agent.working import Screen, WorkingMemory, found_for, working_memory
 
 # Each repair is a model call that the person waits for.
 MAX_REPAIRS = 4
@@ -76,9 +76,11 @@ class AnswerCheck:
     async def events(self) -> AsyncGenerator[AgentEvent, None]:
         """What fails, what takes its place, and last what stays without support."""
         left: list[_Failing] = []
-        failing = await self._failing()
+        sentences = self._checking.reader.cited_sentences(self.text, list(self._sources.values()))
+        failing = await self._failing(sentences)
         if failing:
-            self.working = await asyncio.to_thread(self._at_hand)
+            cited = {number for one in sentences for number in one.numbers}
+            self.working = await asyncio.to_thread(self._at_hand, cited)
         while failing:
             one = failing.pop(0)
             yield self._failed(one)
@@ -97,12 +99,11 @@ class AnswerCheck:
             span = one.sentence.span
             yield SentenceUnsupported(span.start, span.end, one.problem)
 
-    def _at_hand(self) -> WorkingMemory:
-        sources = self._sources.values()
+    def _at_hand(self, cited: set[int]) -> WorkingMemory:
+        sources = found_for(self._sources.values(), cited)
         return working_memory(self._question, sources, self.text, screen=self._checking.screen)
 
-    async def _failing(self) -> list[_Failing]:
-        sentences = self._checking.reader.cited_sentences(self.text, list(self._sources.values()))
+    async def _failing(self, sentences: Sequence[CitedSentence]) -> list[_Failing]:
         found = [_Failing(one, await self._problem(one)) for one in sentences]
         return [one for one in found if one.problem]
 

@@ -7,12 +7,13 @@ from contextlib import aclosing
 
 from chat.agent.errors import ToolError
 from chat.agent.events import AgentEvent, SourceFound, ToolFinished, ToolStarted
+from chat.agent.history_tool import told_hits
 from chat.agent.limits import Meter
 from chat.agent.ports import Clock, StopSignal
-from chat.agent.quoting import quote_error, quote_memory, quote_sources
+from chat.agent.quoting import quote_error, quote_history, quote_memory, quote_sources
 from chat.agent.race import gathered
 from chat.agent.sources import SourceRegistry, paragraphs
-from chat.agent.tools import Failure, Reply, Request, Toolbox
+from chat.agent.tools import Failure, HistoryReply, Reply, Request, Toolbox
 from chat.agent.values import MemoryReply, Message, Page, SearchOutcome, Source, Span, ToolCall
 
 PAGE_CHARS = 8_000
@@ -80,6 +81,8 @@ class Gatherer:
             return [], quote_error(reason)
         if isinstance(reply, MemoryReply):
             return [], quote_memory(reply.told)
+        if isinstance(reply, HistoryReply):
+            return [], quote_history(told_hits(reply.hits))
         if isinstance(reply, Page):
             return self._told_page(request, reply)
         return self._told_search(reply)
@@ -132,6 +135,10 @@ def _finished(request: Request, reply: Reply, seconds: float) -> ToolFinished:
     if isinstance(reply, MemoryReply):
         return ToolFinished(
             call=call.id, tool=call.name, seconds=round(seconds, 3), said=reply.said
+        )
+    if isinstance(reply, HistoryReply):
+        return ToolFinished(
+            call=call.id, tool=call.name, n_results=len(reply.hits), seconds=round(seconds, 3)
         )
     if isinstance(reply, Page):
         return ToolFinished(call=call.id, tool=call.name, n_results=1, seconds=round(seconds, 3))

@@ -10,6 +10,8 @@ from typing import Literal, Protocol
 from chat.agent.values import (
     CitedSentence,
     History,
+    HistoryHit,
+    HistoryQuery,
     MemoryReply,
     Message,
     Page,
@@ -123,6 +125,14 @@ class MemoryFiles(Protocol):
     async def write(self, path: str, text: str, *, replaces: str, quote: str) -> MemoryReply: ...
 
     async def forget(self, path: str, text: str, *, quote: str) -> MemoryReply: ...
+
+
+class HistorySearch(Protocol):
+    """What was said between the person and the agent, on every path of every conversation."""
+
+    async def search(self, query: HistoryQuery) -> Sequence[HistoryHit]:
+        """The best first, at most `query.limit`. The live question is never found."""
+        ...
 
 
 class CitationReader(Protocol):

@@ -68,6 +68,11 @@ def quote_memory(told: Mapping[str, Any]) -> str:
     return json.dumps({"notice": wording("memory_notice"), **told}, ensure_ascii=False)
 
 
+def quote_history(told: Mapping[str, Any]) -> str:
+    """What a search of the conversations tells. No text in it gets a number."""
+    return json.dumps({"notice": wording("history_notice"), **told}, ensure_ascii=False)
+
+
 def _quoted(source: Source, spans: Sequence[Span]) -> dict[str, Any]:
     told: dict[str, Any] = {
         "number": source.number,

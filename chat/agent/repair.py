@@ -29,6 +29,8 @@ from chat.agent.working import Chunk, WorkingMemory
 
 # What repair may read of the chunks. Whole ones only; the one that fits best always goes along.
 CHUNKS_TOKENS = 2_000
+# A person is waiting with the answer before their eyes.
+REPAIR_SECONDS = 60.0
 MAX_GROWTH = 3
 MIN_CHARS = 400
 # Markup that a sentence may not bring into a place where it was not before.
@@ -95,7 +97,12 @@ async def ask_for_sentence(
     text, written, usage = "", 0, Usage(n_tokens, 0, estimated=True)
     finish: FinishReason = "unknown"
     stream = model.stream(messages, (), max_tokens=meter.answer_tokens(n_tokens))
-    items = guarded(stream, stop=stop, seconds_left=meter.seconds_left)
+    until = meter.seconds_spent() + REPAIR_SECONDS
+    items = guarded(
+        stream,
+        stop=stop,
+        seconds_left=lambda: min(meter.seconds_left(), until - meter.seconds_spent()),
+    )
     try:
         async with aclosing(items):
             async for item in items:

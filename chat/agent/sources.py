@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from w3lib.url import canonicalize_url, url_query_cleaner
 
 from chat.agent.storable import storable
-from chat.agent.values import EarlierSource, Page, SearchResult, Source, Span
+from chat.agent.values import EarlierSource, Origin, Page, SearchResult, Source, Span
 
 LIBRARY_DOMAIN = "library"
 _TRACKING = re.compile(r"[?&](utm_[^=&#]*|gclid|fbclid|msclkid|dclid|yclid|igshid|mc_[ce]id)=")
@@ -123,6 +123,9 @@ class SourceRegistry:
         for passage in map(str.strip, earlier.passages):
             source, start = self._extend(source, passage)
             spans.append(Span(start, start + len(passage)))
+        origins = [Origin(earlier.ref, span) for span in spans if earlier.ref]
+        new = [one for one in origins if one not in source.origins]
+        self._keep(replace(source, origins=(*source.origins, *new)))
         return self.show(source.number, spans), spans
 
     def show(self, number: int, spans: Iterable[Span]) -> Source:

@@ -9,11 +9,12 @@ from urllib.parse import urlsplit
 
 from chat.agent.arguments import parse_arguments
 from chat.agent.errors import ToolError
+from chat.agent.history_tool import SEARCH_HISTORY, history_query, history_spec
 from chat.agent.memory_tools import MEMORY_TOOLS, about, memory_specs, use_memory
-from chat.agent.ports import MemoryFiles, PageReader, Searcher
+from chat.agent.ports import HistorySearch, MemoryFiles, PageReader, Searcher
 from chat.agent.prompts import wording
 from chat.agent.storable import storable
-from chat.agent.values import MemoryReply, Page, SearchOutcome, ToolCall, ToolSpec
+from chat.agent.values import HistoryHit, MemoryReply, Page, SearchOutcome, ToolCall, ToolSpec
 
 WEB_SEARCH = "web_search"
 SEARCH_LIBRARY = "search_library"
@@ -37,7 +38,10 @@ class Request:
         """The same for calls that would give the same; None for what may change in between."""
         if self.call.name in MEMORY_TOOLS:
             return None
-        return self.call.name, self.subject.casefold(), self.start
+        what = self.subject
+        if self.call.name == SEARCH_HISTORY:
+            what = repr(history_query(self.arguments))
+        return self.call.name, what.casefold(), self.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,14 @@ class Failure:
     reason: str
 
 
-Reply = SearchOutcome | Page | MemoryReply | Failure
+@dataclass(frozen=True, slots=True)
+class HistoryReply:
+    """What a search of the conversations found."""
+
+    hits: tuple[HistoryHit, ...]
+
+
+Reply = SearchOutcome | Page | MemoryReply | HistoryReply | Failure
 
 
 class Toolbox:
@@ -60,6 +71,7 @@ class Toolbox:
         library: Searcher | None = None,
         reader: PageReader | None = None,
         memory: MemoryFiles | None = None,
+        history: HistorySearch | None = None,
     ) -> None:
         self._searchers: dict[str, Searcher] = {}
         if library:
@@ -68,11 +80,14 @@ class Toolbox:
             self._searchers[WEB_SEARCH] = web
         self._reader = reader
         self._memory = memory
+        self._history = history
 
     def specs(self) -> tuple[ToolSpec, ...]:
         offered = [_spec(name, _QUERY, ["query"]) for name in self._searchers]
         if self._reader:
             offered.append(_spec(READ_PAGE, _ADDRESS, ["url"]))
+        if self._history:
+            offered.append(history_spec())
         if self._memory:
             offered += memory_specs()
         return tuple(offered)
@@ -86,6 +101,8 @@ class Toolbox:
             return Request(call, _address(arguments), _start(arguments))
         if call.name in MEMORY_TOOLS and self._memory:
             return Request(call, about(call.name, arguments), arguments=arguments)
+        if call.name == SEARCH_HISTORY and self._history:
+            return Request(call, history_query(arguments).text, arguments=arguments)
         names = ", ".join(spec.name for spec in self.specs()) or "none"
         raise ToolError(f"There is no tool named {call.name[:80]!r}. The tools are: {names}.")
 
@@ -96,6 +113,9 @@ class Toolbox:
                 return await self._reader.read(request.subject)
             if request.call.name in MEMORY_TOOLS and self._memory:
                 return await use_memory(self._memory, request.call.name, request.arguments)
+            if request.call.name == SEARCH_HISTORY and self._history:
+                found = await self._history.search(history_query(request.arguments))
+                return HistoryReply(tuple(found))
             searcher = self._searchers[request.call.name]
             return await searcher.search(request.subject, limit=MAX_RESULTS)
         except ToolError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -94,6 +94,15 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What was recalled of an earlier source: its place in the snapshot, and the name that the
+    earlier source goes by where it is kept."""
+
+    ref: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class CitedSentence:
     """A sentence of an answer with the numbers of the sources that it cites, each once.
 
@@ -123,6 +132,7 @@ class Source:
     passages: tuple[Span, ...] = ()
     recalled: bool = False
     """Whether the conversation alone brought it back: its snapshot is what was recalled."""
+    origins: tuple[Origin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +163,9 @@ class EarlierLines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierSource:
-    """What is recalled of a page or document that an earlier turn read."""
+    """What is recalled of a page or document that an earlier turn read; `ref` names it."""
 
+    ref: str = ""
     title: str
     url: str
     provider: str
@@ -224,3 +235,27 @@ class MemoryReply:
 
     told: Mapping[str, Any]
     said: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryQuery:
+    """What is looked for in what was said: any of the words, on days from `since` to `until`."""
+
+    text: str
+    limit: int
+    where: Literal["this", "all"] = "all"
+    role: Literal["user", "assistant"] | None = None
+    since: date | None = None
+    until: date | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryHit:
+    """A message that was found, or a page that was read for one (who: tool): the part of it round
+    the match, and the message's address in Lumina."""
+
+    on: str
+    who: Role
+    conversation: str
+    link: str
+    excerpt: str

@@ -8,7 +8,7 @@ at, and never stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,6 +65,12 @@ def working_memory(
         chunks=tuple(_chunks(_at_hand(sources, draft), screen)),
         draft=screen(draft),
     )
+
+
+def found_for(sources: Iterable[Source], cited: Collection[int]) -> list[Source]:
+    """The sources that belong to a question: those that it found. One that the conversation
+    brought back from an earlier question is among them only where the answer cites it."""
+    return [one for one in sources if not one.recalled or one.number in cited]
 
 
 def one_sentence(text: str, max_chars: int = MAX_SENTENCE_CHARS) -> str:

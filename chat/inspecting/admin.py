@@ -19,8 +19,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from chat.accounts import content
-from chat.inspecting.permission import may_see_content
+from chat.inspecting.permission import may_see_content, note_reading
 from chat.inspecting.views import PARTS, turn_page
 from chat.models import Conversation, Run, User
 from chat.statuses import RunStatus
@@ -35,9 +34,9 @@ class ConversationAdmin(admin.ModelAdmin):
     deletion are not among them: they would show titles."""
 
     list_display = ("number", "owner", "n_messages", "n_turns", "created_at", "updated_at")
+    fields = ("owner", "created_at", "updated_at")
     list_select_related = ("owner",)
     list_per_page = 50
-    fields = ("owner", "created_at", "updated_at")
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
@@ -117,8 +116,8 @@ class ConversationAdmin(admin.ModelAdmin):
         found = get_object_or_404(row.runs.select_related(*PARTS), pk=run)
         operator = operator_of(request)
         with_content = may_see_content(operator, row.owner)
-        if with_content and operator.pk != row.owner_id:
-            content.note_read(operator, row)
+        if with_content:
+            note_reading(operator, row)
         return turn_page(
             request,
             found,
@@ -147,7 +146,7 @@ def index_of(row: Conversation) -> Index:
     state = index_state(row.pk)
     n_growing = row.runs.filter(status=RunStatus.RUNNING).count()
     n_final = row.messages.count() - n_growing
-    return Index(state, max(0, n_final - state.n_messages), n_growing)
+    return Index(state, max(0, n_final - state.n_indexed), n_growing)
 
 
 def may_rebuild(request: HttpRequest) -> bool:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from chat.accounts import content
-from chat.models import User
+from chat.models import Conversation, User
 
 
 def may_see_content(operator: User, owner: User) -> bool:
-    """One's own texts, and another's while a stated and logged leave to read them lasts. Without
-    it an operator sees structure, counts and reasons."""
-    return operator.pk == owner.pk or content.open_access(operator, owner) is not None
+    """What they have stated a reason to read, while that lasts. Otherwise structure, counts and
+    reasons are shown; one's own words stand on one's own pages."""
+    return content.open_access(operator, owner) is not None
+
+
+def note_reading(operator: User, conversation: Conversation) -> None:
+    """Every reading is in the log, which the person sees."""
+    content.note_read(operator, conversation)

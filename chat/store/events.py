@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from chat.agent import values
 from chat.agent.events import AgentEvent, SourceFound, event_data
-from chat.models import Passage, Run, RunEvent, Source, User
+from chat.models import Passage, RecalledSpan, Run, RunEvent, Source, User
 from chat.statuses import RunStatus
 
 
@@ -150,4 +150,15 @@ def _keep_source(run_id: int, source: values.Source) -> None:
         Passage(source=row, start=span.start, end=span.end)
         for span in source.passages
         if (span.start, span.end) not in known
+    )
+    if source.origins:
+        _keep_origins(row, source.origins)
+
+
+def _keep_origins(row: Source, origins: Sequence[values.Origin]) -> None:
+    known = set(row.recalled_spans.values_list("origin_id", "start", "end"))
+    found = {(int(one.ref[1:]), one.span.start, one.span.end) for one in origins}
+    RecalledSpan.objects.bulk_create(
+        RecalledSpan(source=row, origin_id=origin, start=start, end=end)
+        for origin, start, end in sorted(found - known)
     )

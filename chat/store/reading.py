@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from chat import tree
 from chat.agent import values
-from chat.agent.values import Span
+from chat.agent.values import Origin, Span
 from chat.models import Message, Run, Source, User
 
 MOST_SAID = 1_000
@@ -122,7 +122,7 @@ def _role(role: str) -> values.Role:
 
 def sources_of(run: Run) -> list[values.Source]:
     """The sources of a run as values, in the order of their numbers."""
-    rows = Source.objects.filter(run=run).prefetch_related("passages")
+    rows = Source.objects.filter(run=run).prefetch_related("passages", "recalled_spans")
     return [
         values.Source(
             number=row.number,
@@ -135,6 +135,10 @@ def sources_of(run: Run) -> list[values.Source]:
             published_at=row.published_at,
             passages=tuple(Span(one.start, one.end) for one in row.passages.all()),
             recalled=row.recalled,
+            origins=tuple(
+                Origin(f"s{one.origin_id}", Span(one.start, one.end))
+                for one in row.recalled_spans.all()
+            ),
         )
         for row in rows
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -28,6 +28,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 # Fewer than this many digits that count: only the very number will do.
 _MIN_ROUNDED_DIGITS = 2
 _MAX_DIGITS = 30
+_MAX_READINGS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,9 @@ def numbers_in(text: str) -> list[Number]:
     position = 0
     while match := _NUMBER.search(text, position):
         end, values = _scaled(text, match.end(), _readings(match.group()))
-        if found and found[-1].end == match.start() and text[match.start() - 1] in _SCALES_CJK:
-            before = found.pop()
+        before = found[-1] if found else None
+        if before and before.end == match.start() and _goes_on(before, values):
+            found.pop()
             values = {one + other for one, other in product(before.values, values)}
             start, raw = before.start, text[before.start : end]
         else:
@@ -55,6 +57,12 @@ def numbers_in(text: str) -> list[Number]:
         found.append(Number(start, end, raw, frozenset(values)))
         position = end
     return found
+
+
+def _goes_on(before: Number, values: set[Decimal]) -> bool:
+    """Whether a number right behind another one belongs to it, as in "1億4960万"."""
+    is_scaled = before.raw[-1] in _SCALES_CJK
+    return is_scaled and len(before.values) * len(values) <= _MAX_READINGS
 
 
 def _readings(raw: str) -> set[Decimal]:
@@ -230,11 +238,11 @@ def _kanji_value(run: str) -> int:
     return total + digit
 
 
-def is_given(number: Number, evidence: Iterable[Decimal]) -> bool:
+def is_given(number: Number, evidence: Collection[Decimal]) -> bool:
     """Whether the evidence holds the number, or one that this is the rounded form of."""
-    return any(
-        value == other or _rounds_to(other, value) for value in number.values for other in evidence
-    )
+    if any(value in evidence for value in number.values):
+        return True
+    return any(_rounds_to(other, value) for value in number.values for other in evidence)
 
 
 def _rounds_to(exact: Decimal, rounded: Decimal) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from itertools import islice
 
 from chat.agent.values import Source
 from chat.library.language import language_of
@@ -101,7 +102,8 @@ def _problem(claim: str, evidence: Evidence, context: str) -> str:
     if not evidence.text.strip():
         return "its source has no text"
     check = _Claim(plain(claim), evidence, plain(context))
-    missing = list(dict.fromkeys(check.missing_strict()))
+    # One more than is named: the rest need not be looked for.
+    missing = list(dict.fromkeys(islice(check.missing_strict(), MAX_NAMED + 1)))
     if missing:
         return f"{_quoted(missing)} {'is' if len(missing) == 1 else 'are'} not there"
     if check.is_foreign:
@@ -161,6 +163,10 @@ class Evidence:
     @cached_property
     def flat(self) -> str:
         return folded(self.text)
+
+    @cached_property
+    def uses(self) -> dict[str, bool]:
+        return _uses(self.text)
 
     @cached_property
     def initials(self) -> list[str]:
@@ -270,14 +276,13 @@ class _Claim:
 
     def _is_name_elsewhere(self, word: str) -> bool:
         """Whether other sentences write it large, and none writes it small."""
-        found = [
-            one
-            for text in (self._context, self._evidence.text)
-            for one in words_in(text)
-            if folded(one.text) == folded(word)
-        ]
-        inside = [one for one in found if not one.starts]
-        return bool(inside) and all(one.is_large for one in inside)
+        name = folded(word)
+        found = [uses[name] for uses in (self._context_uses, self._evidence.uses) if name in uses]
+        return bool(found) and all(found)
+
+    @cached_property
+    def _context_uses(self) -> dict[str, bool]:
+        return _uses(self._context)
 
     def missing_words(self) -> list[str]:
         """The words that are not there, where they are too many."""
@@ -316,6 +321,16 @@ def words_in(text: str) -> Iterator[Word]:
         before = text[begin : match.start()]
         opens = begin == 0 and not re.search(r"\w", before)
         yield Word(match.group(), opens or _STARTS.search(before) is not None)
+
+
+def _uses(text: str) -> dict[str, bool]:
+    """For each word that stands inside a sentence, whether it is always written large there."""
+    found: dict[str, bool] = {}
+    for word in words_in(text):
+        if not word.starts:
+            name = folded(word.text)
+            found[name] = found.get(name, True) and word.is_large
+    return found
 
 
 def _is_longer(one: str, other: str) -> bool:

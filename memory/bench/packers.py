@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,10 +15,13 @@ from memory.engine.plan import Plan
 from memory.engine.ports import Embedder
 from memory.engine.ranker import Ranked, rank
 from memory.engine.tokens import CountTokens
-from memory.engine.values import Policy
+from memory.engine.values import Packed, Policy
 
 Ask = Callable[[str, int], Kept]
 """Question and budget to what is kept."""
+
+Stored = Callable[[Case, Embedder | None, Policy, CountTokens], tuple[Ask, dict[str | int, int]]]
+"""Puts a case into a database; what answers from there, and the lines of each message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +45,20 @@ def prepare(
     *,
     baselines: bool = True,
     count: CountTokens = price_of,
+    stored: Stored | None = None,
 ) -> Prepared:
     """Index the case for the baselines and for every plan. Histories that differ only in the plan's
-    read-time constants are still built apart: what is measured is what would run."""
+    read-time constants are still built apart: what is measured is what would run. `stored` asks in
+    their place, by what it has put into a database."""
     ask: dict[str, Ask] = {}
     if baselines:
         corpus = Corpus(case.messages, count)
         ask |= {name: _by_baseline(corpus, baseline) for name, baseline in BASELINES.items()}
     n_lines: dict[str | int, int] = {}
     for name, (plan, embedder, policy) in plans.items():
+        if stored:
+            ask[name], n_lines = stored(case, embedder, policy, count)
+            continue
         history = History(case.messages, embedder=embedder, count_tokens=count, plan=plan)
         n_lines = {entry.message.id: len(entry.lines) for entry in history.entries}
         ask[name] = _by_history(history, case.now, policy)
@@ -74,13 +83,24 @@ def _by_history(history: History, now: datetime | None, policy: Policy) -> Ask:
     def ask(question: str, budget: int) -> Kept:
         packer = Packer(history, question, budget, now=now, policy=policy)
         packed = packer.pack(ranked(packer))
-        if packed.n_tokens > budget:
-            raise AssertionError(f"{packed.n_tokens} tokens for a budget of {budget}")
-        there: dict[str | int, int] = {}
-        for line in packed.lines:
-            if line.message_id is not None:
-                there[line.message_id] = there.get(line.message_id, 0) + 1
-        whole = {name for name, n in there.items() if n >= wanted[name]}
-        return Kept("\n".join(m.content for m in packed.messages), frozenset(whole))
+        return kept_of(packed, budget, wanted)
 
     return ask
+
+
+def kept_of(
+    packed: Packed,
+    budget: int,
+    n_lines: Mapping[str | int, int],
+    names: Mapping[str, str | int] | None = None,
+) -> Kept:
+    """What a pack keeps: its text, and the messages all of whose lines are there. `names` are the
+    case's own names of the messages, where they got others."""
+    if packed.n_tokens > budget:
+        raise AssertionError(f"{packed.n_tokens} tokens for a budget of {budget}")
+    there: Counter[str | int] = Counter()
+    for line in packed.lines:
+        if line.message_id is not None:
+            there[names[str(line.message_id)] if names else line.message_id] += 1
+    whole = {name for name, n in there.items() if n >= n_lines[name]}
+    return Kept("\n".join(m.content for m in packed.messages), frozenset(whole))

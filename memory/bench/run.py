@@ -12,7 +12,7 @@ from memory.bench.follow_ups import follow_ups
 from memory.bench.languages import language_cases
 from memory.bench.locomo import load_locomo
 from memory.bench.measure import Table, measure_evidence, measure_facts
-from memory.bench.packers import Prepared, prepare
+from memory.bench.packers import Prepared, Stored, prepare
 from memory.bench.probes import Case
 from memory.bench.sessions import session
 from memory.engine.plan import Plan
@@ -56,6 +56,8 @@ class Wanted:
     embedder: Embedder | None = None
     ablations: bool = True
     cost: bool = True
+    stored: Stored | None = None
+    """Asks through a database; ablations are of the engine alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,29 +85,39 @@ def run(wanted: Wanted, tell: Tell = lambda line: None) -> Results:
     plans = product(wanted.embedder)
     sessions = [session(wanted.seed * 1000 + number) for number in range(wanted.n_sessions)]
     tell(f"{len(sessions)} sessions, {sum(len(case.probes) for case in sessions)} probes")
-    tables["sessions"] = measure_facts(_prepared(sessions, plans), SESSION_BUDGETS)
+    tables["sessions"] = measure_facts(
+        _prepared(sessions, plans, stored=wanted.stored), SESSION_BUDGETS
+    )
     tell("languages and follow-ups")
     tables["languages"] = measure_facts(
-        _prepared(language_cases(wanted.seed), plans), LANGUAGE_BUDGETS
+        _prepared(language_cases(wanted.seed), plans, stored=wanted.stored), LANGUAGE_BUDGETS
     )
     tables["follow-ups"] = measure_facts(
-        _prepared(follow_ups(wanted.seed), plans), LANGUAGE_BUDGETS
+        _prepared(follow_ups(wanted.seed), plans, stored=wanted.stored), LANGUAGE_BUDGETS
     )
     talks = load_locomo(wanted.locomo) if wanted.locomo else []
     if talks:
         tell(f"LoCoMo: {sum(len(case.probes) for case in talks)} questions")
-        tables["locomo"] = measure_evidence(_prepared(talks, plans), LOCOMO_BUDGETS)
-    if wanted.ablations:
+        tables["locomo"] = measure_evidence(
+            _prepared(talks, plans, stored=wanted.stored), LOCOMO_BUDGETS
+        )
+    if wanted.ablations and not wanted.stored:
         tables |= _ablations(sessions, talks, wanted.embedder, tell)
     tell("cost" if wanted.cost else "done")
     page_ms = measure_page(wanted.embedder) if wanted.cost and wanted.embedder else None
     return Results(tables, measure_cost() if wanted.cost else [], page_ms)
 
 
-def _prepared(cases: Sequence[Case], plans: Plans, *, baselines: bool = True) -> Iterator[Prepared]:
+def _prepared(
+    cases: Sequence[Case],
+    plans: Plans,
+    *,
+    baselines: bool = True,
+    stored: Stored | None = None,
+) -> Iterator[Prepared]:
     """One case at a time: an index of every case at once would fill the memory."""
     for case in cases:
-        yield prepare(case, plans, baselines=baselines)
+        yield prepare(case, plans, baselines=baselines, stored=stored)
 
 
 def _ablations(

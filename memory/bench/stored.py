@@ -162,8 +162,12 @@ class PlainMessages:
             at = parents[at]
         return path[::-1]
 
-    def pending(self, indexed: QuerySet[Any], limit: int) -> list[int]:
+    def pending(
+        self, indexed: QuerySet[Any], limit: int, *, owner_id: int | None = None
+    ) -> list[int]:
         rows = self.rows.exclude(pk__in=indexed).order_by("pk")
+        if owner_id is not None:
+            rows = rows.filter(conversation__owner_id=owner_id)
         return list(rows.values_list("pk", flat=True)[:limit])
 
     def leaves(self, conversation_id: int) -> list[int]:

@@ -47,7 +47,7 @@ class Dated:
 
 def find_dates(text: str, at: datetime | None) -> list[Dated]:
     """The relative dates of a text written at a time, in order, without overlap."""
-    if at is None or not _TRIGGER.search(text):
+    if at is None or not _may_speak_of_dates(text):
         return []
     today = at.date()
     found = []
@@ -163,7 +163,9 @@ _WHICH_AFTER: dict[str, int] = {
     "dernière": -1, "prochain": 1, "prochaine": 1, "scorso": -1, "scorsa": -1, "prossimo": 1,
     "prossima": 1, "passado": -1, "passada": -1, "que vem": 1,
 }  # fmt: skip
-_SPANS = {**{word: unit for word, unit in _UNITS.items() if unit != "hour"}, "weekend": "weekend"}
+# Without "an": beside "this" or "last" it is the English article, not the French year.
+_SPANS = {word: unit for word, unit in _UNITS.items() if unit != "hour" and word != "an"}
+_SPANS["weekend"] = "weekend"
 
 
 def _any(words: dict[str, int] | dict[str, str] | dict[str, tuple[int, int]]) -> str:
@@ -187,10 +189,18 @@ _PHRASES = re.compile(
     )\b""",
     re.IGNORECASE | re.VERBOSE,
 )
-_TRIGGER = re.compile(
-    rf"{_any(_DAYS)}|{_any(_WEEKDAYS)}|ago\b|{_any(_SPANS)}|hour|hora|stunde|heure|\bor[ae]\b",
-    re.IGNORECASE,
-)
+_LETTERS = re.compile(r"[^\W\d_]+")
+_SIGNS = {_LETTERS.findall(word)[-1] for word in (*_DAYS, *_WEEKDAYS, *_UNITS, *_SPANS)}
+_BESIDE_AN = {"dans", "il"}
+
+
+def _may_speak_of_dates(text: str) -> bool:
+    """Whether a text has a word that no phrase is without: most have none, and this is cheap."""
+    words = set(_LETTERS.findall(text.lower()))
+    signs = words & _SIGNS
+    return bool(signs) and (signs != {"an"} or not words.isdisjoint(_BESIDE_AN))
+
+
 # "por la mañana" and "am Morgen" are the morning; "cada mañana" is every day.
 _MORNING = re.compile(
     r"(?:\b(?:la|cada|esta|de|una|am|guten|jeden|heute|gestern|diesen|buona?|que)\s)$",

@@ -151,10 +151,13 @@ def _kind(messages: Sequence[Message], one: _Said) -> Kind | None:
 
 def _is_open(messages: Sequence[Message], number: int) -> bool:
     """Whether nothing was answered before the next question, or the answer says it has none. What
-    the span's last message asks may be answered after it."""
+    the span's last message asks may be answered after it: it counts only where it is all there is.
+    """
     after = next((one for one in messages[number + 1 :] if one.text.strip()), None)
-    if after is None or after.role == "user":
-        return after is not None
+    if after is None:
+        return not any(one.text.strip() for one in messages[:number])
+    if after.role == "user":
+        return True
     return _has_cue("no_answer", after.text[:_ANSWER_BEGINS])
 
 

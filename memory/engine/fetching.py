@@ -30,5 +30,8 @@ class AtHand:
         with them: at least one of any."""
         return min(len(rows), _PIECE)
 
+    def read_tokens(self, rows: NDArray[np.int64]) -> None:
+        """The token vectors of these rows are about to be compared with the question's."""
+
     def before_reasons(self, rows: Sequence[int]) -> None:
         """These rows are packed: `matched` and `times` of them come next."""

@@ -203,7 +203,8 @@ class History(AtHand):
     def remove(self, message_id: str | int) -> None:
         """Forget a message and everything that followed from it. Raises KeyError.
 
-        What it had closed is current again; the rest is as if it had never been there.
+        What it had closed is current again; the rest is as if it had never been there. All is
+        added anew: it costs as much as that.
         """
         number = self._numbers[message_id]
         kept = [entry.message for at, entry in enumerate(self.entries) if at != number]

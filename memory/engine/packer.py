@@ -140,15 +140,20 @@ class Packer:
 
     def _fitting(self, topic: Topic, allowed: int) -> int:
         """How many names of a counted list fit, the newest first."""
-        ledger = self.history.ledger
-        fits, most = 0, min(ledger.size(topic), allowed)  # a name costs a token at least
-        while most > fits:
-            tried = most if not fits else (fits + most + 1) // 2
-            if self.count(ledger.entry(topic, tried) + "\n") <= allowed:
+        most = min(self.history.ledger.size(topic), allowed)  # a name costs a token at least
+        if self._list_fits(topic, most, allowed):
+            return most
+        fits, too_many = 0, most
+        while too_many - fits > 1:
+            tried = (fits + too_many) // 2
+            if self._list_fits(topic, tried, allowed):
                 fits = tried
             else:
-                most = tried - 1
+                too_many = tried
         return fits
+
+    def _list_fits(self, topic: Topic, n_names: int, allowed: int) -> bool:
+        return self.count(self.history.ledger.entry(topic, n_names) + "\n") <= allowed
 
     def _choose(self, ranked: Ranked, block: _Block, taken: set[int]) -> None:
         history = self.history

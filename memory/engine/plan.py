@@ -10,9 +10,9 @@ from dataclasses import dataclass
 class Plan:
     """One configuration serves every history; only the bench makes others."""
 
-    before: tuple[float, ...] = (0.6, 0.42, 0.29, 0.2)
+    before: tuple[float, ...] = (0.42, 0.29, 0.2, 0.14)
     """What a term in the line 1, 2, … before counts for a line; its own counts 1."""
-    after: tuple[float, ...] = (0.45, 0.31, 0.22, 0.15)
+    after: tuple[float, ...] = (0.31, 0.22, 0.15, 0.1)
     """The same for the lines after it."""
     enclosing: float = 0.7
     """What a term in a line or a heading that encloses it counts for a line."""
@@ -20,14 +20,15 @@ class Plan:
     """What a term in its speaker, date, tool and target counts for a line."""
     named_speaker: float = 0.3
     """Share of the best score that a line gets for the speaker whom the question names."""
-    said: float = 0.3
+    said: float = 0.4
     """Share of the best score that a line gets for being said by the user and not printed by a
     tool, where there is tool output: of both, what was said is far likelier to be asked for."""
     rrf_k: int = 10
     """Below the 60 of the paper: of two rankings that miss different things, the first few of each
     should get in, and a tight budget holds no more than a few."""
-    ranked: int = 6000
-    """So many lines of each ranking take part in the fusion: more than a wide budget holds."""
+    ranked: int = 1500
+    """So many lines of each ranking take part in the fusion. Not more: far down, a rank in one
+    says nothing, and a budget of half the history lost what the other had found."""
     encode_output: bool = True
     """Whether what tools printed gets vectors: it takes most of an encoder's time."""
     named_similar: float = 0.1

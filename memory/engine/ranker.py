@@ -144,6 +144,7 @@ def _late(
     they hold among themselves by late interaction."""
     vectors, rows = history.vectors, history.layout.rows.values
     assert vectors is not None
+    history.read_tokens(rows[candidates])
     missing = candidates[~np.isin(candidates, by_meaning)]
     missing = missing[vectors.is_encoded.values[rows[missing]]]
     ranked = np.concatenate([by_meaning, missing])

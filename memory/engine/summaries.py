@@ -130,9 +130,12 @@ def urls_in(text: str) -> list[str]:
 
 
 def url_of(raw: str) -> str:
-    while raw and (raw[-1] in ".,;:!?*…'’" or (raw[-1] == ")" and raw.count("(") < raw.count(")"))):
-        raw = raw[:-1]
-    return raw
+    """An address without the punctuation after it; a bracket stays that was opened in it."""
+    end, spare = len(raw), raw.count(")") - raw.count("(")
+    while end and (raw[end - 1] in ".,;:!?*…'’" or (raw[end - 1] == ")" and spare > 0)):
+        end -= 1
+        spare -= raw[end] == ")"
+    return raw[:end]
 
 
 def addresses_of(messages: Iterable[Message]) -> list[Address]:

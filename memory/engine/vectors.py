@@ -39,7 +39,8 @@ class Vectors:
         self.is_encoded.extend(False, n_rows)
 
     def add(self, row: int, embedding: Embedding, *, with_tokens: bool) -> None:
-        self.pooled.values[row] = embedding.pooled
+        # In half precision, as it is kept: a history in a database ranks the same.
+        self.pooled.values[row] = embedding.pooled.astype(np.float16)
         self.is_encoded.values[row] = True
         if with_tokens and embedding.tokens is not None and len(embedding.tokens):
             self.tokens[row] = compress(embedding.tokens)

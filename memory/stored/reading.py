@@ -17,6 +17,7 @@ from memory.engine.calls import read_call
 from memory.engine.columns import Column
 from memory.engine.history import Entry, History
 from memory.engine.plan import Plan
+from memory.engine.ports import Embedder
 from memory.engine.tokens import CountTokens, estimate_tokens
 from memory.engine.values import Message
 from memory.index_models import Part
@@ -26,6 +27,7 @@ from memory.stored.counted import StoredLedger
 from memory.stored.formats import BY_USER, MOST, TALK, dates_of, line_key, lines_of
 from memory.stored.index import StoredIndex
 from memory.stored.indexing import StaleIndex
+from memory.stored.meaning import StoredVectors
 from memory.stored.places import Places
 from memory.stored.totals import Totals
 
@@ -66,14 +68,17 @@ class StoredHistory(History):
         budget_tokens: int,
         *,
         count_tokens: CountTokens = estimate_tokens,
+        embedder: Embedder | None = None,
     ) -> None:
         self.places = Places(chain, totals)
         self._read_parts = read_parts
         self._totals = totals
-        self.embedder = None
         self.count_tokens = count_tokens
         self.plan = Plan()
-        self.vectors = None
+        self.embedder, self.vectors = embedder, None
+        self._stored_vectors = StoredVectors(self.places, embedder) if embedder else None
+        if self._stored_vectors and not self._stored_vectors.is_empty:
+            self.vectors = self._stored_vectors
         self.notices = []
         self.layout = self.places.layout
         self.n_bytes = totals.n_bytes
@@ -139,6 +144,10 @@ class StoredHistory(History):
         self._texts |= {first + line: text for line, text in closing.texts.items()}
         self.closed_by.values[[first + line for line in closing.closed]] = number
 
+    def read_tokens(self, rows: NDArray[np.int64]) -> None:
+        if self._stored_vectors:
+            self._stored_vectors.fetch_tokens(rows)
+
     def before_reasons(self, rows: Sequence[int]) -> None:
         self.stored_index.note_reasons(rows)
         keys = {row: line_key(self._bare(row)) for row in rows}
@@ -180,10 +189,12 @@ class StoredHistory(History):
     def _last_said(self) -> Iterator[int]:
         """The numbers of the last answer and its question, or of the last question alone."""
         parts = self.places.parts
-        said = np.flatnonzero(((parts["flags"] & TALK) > 0) & (parts["lines"] > 0))
-        for at, number in enumerate(said[::-1][:2].tolist()):
-            yield number
-            if at == 0 and parts["flags"][number] & BY_USER:
+        n_said = 0
+        for number in np.flatnonzero(parts["flags"] & TALK)[::-1].tolist():
+            if parts["lines"][number]:
+                n_said += 1
+                yield number
+            if n_said == 2 or (n_said and parts["flags"][number] & BY_USER):
                 return
 
     def cost(self, row: int, *, past: bool = False) -> int:

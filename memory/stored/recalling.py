@@ -6,6 +6,9 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Model
+
+from memory.engine.ports import Embedder
 from memory.engine.tokens import CountTokens, estimate_tokens
 from memory.engine.values import Packed, Policy
 from memory.index_models import IndexState, Mark
@@ -31,6 +34,7 @@ def recall(
     first_source: int | None = 1,
     policy: Policy = "fill",
     count_tokens: CountTokens = estimate_tokens,
+    embedder: Embedder | None = None,
 ) -> Packed:
     """What a model should see of the path that ends with `head_id`, as `History.pack` chooses it.
 
@@ -39,7 +43,9 @@ def recall(
     for tries_left in range(_TRIES - 1, -1, -1):
         try:
             mark = _mark(reader, owner_id, conversation_id, head_id)
-            history = open_history(reader, mark, question, budget_tokens, count_tokens=count_tokens)
+            history = open_history(
+                reader, mark, question, budget_tokens, count_tokens=count_tokens, embedder=embedder
+            )
             return history.pack(
                 question,
                 budget_tokens,
@@ -63,9 +69,9 @@ def remember(reader: MessageReader, message_id: int) -> None:
             index_path(reader, one.owner_id, one.conversation_id, one.pk)
 
 
-def remember_pending(reader: MessageReader, limit: int) -> int:
+def remember_pending(reader: MessageReader, limit: int, *, owner_id: int | None = None) -> int:
     """Index messages that are not, at most so many; says how many were waiting."""
-    pending = reader.pending(Mark.objects.values("message_id"), limit)
+    pending = reader.pending(Mark.objects.values("message_id"), limit, owner_id=owner_id)
     for message_id in pending:
         if not Mark.objects.filter(pk=message_id).exists():
             remember(reader, message_id)
@@ -79,12 +85,19 @@ def open_history(
     budget_tokens: int,
     *,
     count_tokens: CountTokens = estimate_tokens,
+    embedder: Embedder | None = None,
 ) -> StoredHistory:
     """The history that ends with an indexed message; an empty one where there is none."""
     chain = path_to(mark) if mark else {}
     totals = Totals.from_json(mark.totals) if mark else Totals()
     return StoredHistory(
-        chain, totals, reader.read_parts, question, budget_tokens, count_tokens=count_tokens
+        chain,
+        totals,
+        reader.read_parts,
+        question,
+        budget_tokens,
+        count_tokens=count_tokens,
+        embedder=embedder,
     )
 
 
@@ -97,7 +110,21 @@ def _mark(
     return found or index_path(reader, owner_id, conversation_id, head_id)
 
 
+def note_problem(problem: str) -> None:
+    """Say of every conversation what keeps its lines without vectors."""
+    IndexState.objects.exclude(problem=problem).update(problem=problem)
+
+
+def _messages() -> Any:
+    return _related(Mark, "message")
+
+
+def _related(model: type[Model], name: str) -> Any:
+    """All rows of a model of the conversation, which is known here by its relations alone."""
+    related: Any = model._meta.get_field(name).related_model
+    return related._default_manager.all()
+
+
 def conversations() -> list[int]:
     """The ids of all conversations, rising."""
-    rows: Any = IndexState._meta.get_field("conversation").related_model
-    return list(rows._default_manager.order_by("pk").values_list("pk", flat=True))
+    return list(_related(IndexState, "conversation").order_by("pk").values_list("pk", flat=True))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Sum
 
 from memory.index_models import IndexState, Mark, Part
 from memory.stored.formats import VERSION
@@ -12,16 +13,20 @@ from memory.stored.formats import VERSION
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedState:
-    """Counts of all branches. `n_unencoded` parts (messages, pages) have no vectors and are found
-    by words alone; `problem` says why, in plain words. An index that is not `is_current` was made
-    by an older version, and is built anew when it is asked for."""
+    """Counts of all branches. `n_encoded` parts (messages, pages) have vectors, by the name of the
+    encoder; the others are found by words alone, and `problem` says why, in plain words. An index
+    that is not `is_current` was made by an older version: it is built anew when it is asked for."""
 
-    n_messages: int = 0
+    n_indexed: int = 0
     n_parts: int = 0
     n_lines: int = 0
-    n_unencoded: int = 0
+    n_encoded: Mapping[str, int] = field(default_factory=dict)
     problem: str = ""
     is_current: bool = True
+
+    @property
+    def n_unencoded(self) -> int:
+        return self.n_parts - sum(self.n_encoded.values())
 
 
 def index_state(conversation_id: int) -> IndexedState:
@@ -29,14 +34,13 @@ def index_state(conversation_id: int) -> IndexedState:
     if row is None:
         return IndexedState()
     parts = Part.objects.filter(block__state_id=conversation_id)
-    counts = parts.aggregate(
-        parts=Count("pk"), lines=Sum("n_lines"), unencoded=Count("pk", filter=Q(space=""))
-    )
+    spaces = parts.values_list("space").annotate(n=Count("pk"), lines=Sum("n_lines")).order_by()
+    rows = list(spaces)
     return IndexedState(
-        n_messages=Mark.objects.filter(block__state_id=conversation_id).count(),
-        n_parts=counts["parts"],
-        n_lines=counts["lines"] or 0,
-        n_unencoded=counts["unencoded"],
+        n_indexed=Mark.objects.filter(block__state_id=conversation_id).count(),
+        n_parts=sum(n for _, n, _ in rows),
+        n_lines=sum(lines for _, _, lines in rows),
+        n_encoded={space: n for space, n, _ in rows if space},
         problem=row.problem,
         is_current=row.version == VERSION,
     )

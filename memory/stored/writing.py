@@ -182,6 +182,7 @@ def _part(message_id: int, block: Block, analysed: Analysed, first_row: int) -> 
         position=block.n_parts,
         place=place_of(block.pk, block.n_parts),
         key=str(analysed.message.id),
+        said_at=analysed.message.at,
         first_row=first_row,
         n_lines=len(analysed.lines),
         spans=spans_of(analysed.lines),

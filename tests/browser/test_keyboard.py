@@ -79,8 +79,8 @@ def test_every_control_can_be_reached_and_has_a_name(chat, model):
     for _ in range(300):
         chat.page.keyboard.press("Tab")
         ring = chat.page.evaluate(
-            "() => { const s = getComputedStyle(document.activeElement.closest('.composer')"
-            " ?? document.activeElement); return s.outlineStyle !== 'none' }"
+            "() => [document.activeElement, document.activeElement.closest('.composer')]"
+            ".some(e => e && getComputedStyle(e).outlineStyle !== 'none')"
         )
         seen.append(focused(chat))
         assert ring, f"no visible focus on {seen[-1]!r}"

@@ -16,6 +16,8 @@ from chat.agent.tools import Toolbox
 from chat.agent.values import (
     Earlier,
     History,
+    HistoryHit,
+    HistoryQuery,
     MemoryReply,
     Message,
     Page,
@@ -164,6 +166,18 @@ class FakeMemory:
     async def forget(self, path: str, text: str, *, quote: str) -> MemoryReply:
         self.calls.append(("forget", path, text, quote))
         return MemoryReply(told={"state": "forgotten"}, said=f"Forgotten: {path}")
+
+
+class FakeHistory:
+    """Finds the same messages for every query, and remembers what it was asked."""
+
+    def __init__(self, *hits: HistoryHit) -> None:
+        self._hits = hits
+        self.queries: list[HistoryQuery] = []
+
+    async def search(self, query: HistoryQuery) -> Sequence[HistoryHit]:
+        self.queries.append(query)
+        return self._hits[: query.limit]
 
 
 class FakeClock:

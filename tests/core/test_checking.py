@@ -189,6 +189,15 @@ async def test_the_seconds_end_a_repair_and_the_text_is_whole() -> None:
     assert end(events).status == "complete"
 
 
+async def test_one_repair_takes_a_minute_at_most() -> None:
+    """The person waits, with the whole answer before their eyes."""
+    clock = FakeClock(step=1.0)
+    model = ScriptedModel(search("ice"), say(DRAFT), say(*["Ice "] * 200, "[1]."))
+    events = await checked(model=model, clock=clock, limits=Limits(max_seconds=1_000))
+    assert model.closed_early == 1
+    assert final_text(events) == DRAFT
+
+
 async def test_what_a_repair_costs_is_counted() -> None:
     events = await checked(say(GOOD, usage=Usage(40, 9)))
     assert end(events).n_steps == 3

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import tomllib
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 from django.conf import settings
@@ -33,6 +35,7 @@ def labelled(name: str) -> list[tuple[str, str, str]]:
 SEEN, UNSEEN = labelled("support_sentences.txt"), labelled("support_sentences_unseen.txt")
 
 
+@cache
 def source(document: str) -> Source:
     if document in TEXTS:
         title, text = "", TEXTS[document].strip()
@@ -94,7 +97,7 @@ def test_both_lists_hold_enough_of_each_kind_and_several_languages() -> None:
         assert len(rows) >= 40
 
 
-def test_a_library_document_about_something_else_supports_hardly_any_sentence() -> None:
+async def test_a_library_document_about_something_else_supports_hardly_any_sentence() -> None:
     """Within one language: words alone must tell most of them apart."""
     paired = [
         (sentence, other)
@@ -103,10 +106,11 @@ def test_a_library_document_about_something_else_supports_hardly_any_sentence() 
         for other in sorted({one for _, one, _ in SEEN + UNSEEN})
         if other != document and other.partition("/")[0] == document.partition("/")[0]
     ]
+    checker = WordChecker()
     passed = [
         sentence
         for sentence, other in paired
-        if not problem_of(sentence, [source(other)], context="")
+        if not await checker.problem(sentence, [source(other)], context="")
     ]
     assert len(paired) > 100
     assert len(passed) / len(paired) < 0.1
@@ -164,6 +168,21 @@ def test_another_number_is_not(written: str, given: str) -> None:
 def test_a_run_of_digits_without_end_costs_nothing() -> None:
     assert isinstance(values_of("9" * 100_000, ["en"]), frozenset)
     assert problem(f"It is {'1,' * 20_000}1.", "Nothing of it.")
+
+
+def test_hostile_sentences_are_judged_in_time_near_their_length() -> None:
+    """Not a word here is in the source, and each asks for another look at the whole of it."""
+    source_text = " ".join(f"{number}.5 Abcd{number} abcd." for number in range(500))
+    hostile = [
+        " ".join(f"{number}" for number in range(10_000, 10_500)),
+        ": ".join(f"Wxyz{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}" for n in range(500)),
+        "".join(f"{number},{number}万" for number in range(100, 250)),
+        "Abce " * 500,
+    ]
+    began = perf_counter()
+    for claim in hostile:
+        problem_of(claim, [source_of(source_text)], context=f"{source_text} {claim}")
+    assert perf_counter() - began < 5
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chat.agent.sentences import sentence_spans
 from chat.agent.values import Source, Span
-from chat.agent.working import WorkingMemory, one_sentence, working_memory
+from chat.agent.working import WorkingMemory, found_for, one_sentence, working_memory
 from memory.service import without_secrets
 from tests.core.fakes import NOON
 
@@ -87,6 +87,12 @@ def test_one_sentence_is_at_most_one_line_and_not_long(text: str) -> None:
     assert "\n" not in sentence
     assert len(sentence) <= 80
     assert len(sentence_spans(sentence)) <= 1
+
+
+def test_what_an_earlier_question_found_is_no_chunk_unless_it_is_cited() -> None:
+    old, new = replace(source(1), recalled=True), source(2)
+    assert found_for([old, new], cited=set()) == [new]
+    assert found_for([old, new], cited={1}) == [old, new]
 
 
 KEY = "AKIAIOSFODNN7EXAMPLE"

@@ -39,14 +39,14 @@ from scripts.lib import processes
 from scripts.lib.steps import ROOT
 from tests import services
 from tests.faults.pages import Page
-from tests.lumina_server import LuminaServer, Template
+from tests.lumina_server import LuminaServer, ServerFailed, Template
 from tests.servers.model_server import ModelServer
 
 VICTIMS = ("web", "worker", "redis", "postgres")
 N_PAGES = 4
 N_WORDS = 60
 EVERY_SECONDS = 0.03
-BACK_SECONDS = 30.0
+BACK_SECONDS = 90.0
 END_SECONDS = 60.0
 STATUSES = {"complete", "interrupted", "failed", "truncated", "stopped", "empty"}
 WORDS = [f"w{number} " for number in range(N_WORDS)]
@@ -177,12 +177,19 @@ class Drill:
     def _bring_back(self, victim: str) -> None:
         _patiently(
             {
-                "web": self._server.start,
+                "web": self._start_web,
                 "worker": self._start_worker,
                 "redis": lambda: self._redis.start(services.redis_answers),
                 "postgres": lambda: self._postgres.start(services.postgres_answers),
             }[victim]
         )
+
+    def _start_web(self) -> None:
+        try:
+            self._server.start()
+        except ServerFailed:
+            self._server.kill()  # one that is only slow would hold the port
+            raise
 
     def _start_worker(self) -> None:
         command = [sys.executable, "-m", "celery", "-A", "lumina", "worker", "--pool", "threads"]

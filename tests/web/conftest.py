@@ -109,6 +109,11 @@ class PageSocket:
         text = message if isinstance(message, str) else json.dumps(message)
         await self._socket.send_to(text_data=text)
 
+    async def send_frame(self, frame: str | bytes) -> None:
+        """A frame as it is, of text or of bytes."""
+        kind = "bytes" if isinstance(frame, bytes) else "text"
+        await self._socket.send_input({"type": "websocket.receive", kind: frame})
+
     async def receive(self) -> dict[str, Any]:
         return json.loads(await self._socket.receive_from(timeout=WAIT_SECONDS))
 

@@ -107,6 +107,14 @@ def test_an_older_head_sees_open_what_was_closed_after_it(alice):
     same_as_in_memory(reader, alice, conversation, newest, told + more)
 
 
+def test_a_question_that_leans_on_an_answer_leans_on_no_talk_before_an_empty_one(alice):
+    reader, conversation = PlainMessages(), conversation_of(alice)
+    told, head = reader.put(
+        conversation, [said("My dog is Otto."), said(" "), said("It likes kelp.", "assistant")]
+    )
+    same_as_in_memory(reader, alice, conversation, head, told)
+
+
 def test_what_the_model_sees_anyway_is_left_out_alike(alice):
     reader, conversation = PlainMessages(), conversation_of(alice)
     told, head = reader.put(conversation, [said("otter one"), said("otter two"), said("seal")])

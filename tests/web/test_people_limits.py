@@ -245,6 +245,29 @@ def test_the_right_password_gives_the_tries_back(alice: User, settings: Any) -> 
         assert client.post("/sign-in/", form).status_code == 302
 
 
+def test_an_office_behind_one_address_signs_in_all_morning(db: Any, settings: Any) -> None:
+    settings.LUMINA_DOOR_TRIES = 3
+    for number in range(8):
+        User.objects.create_user(f"p{number}", password="correct horse battery")
+        form = {"username": f"p{number}", "password": "correct horse battery"}
+        assert Client().post("/sign-in/", form).status_code == 302
+
+
+def test_an_account_of_ones_own_does_not_open_an_address_for_guessing(
+    charlie: User, settings: Any
+) -> None:
+    settings.LUMINA_DOOR_TRIES = 3
+    charlie.set_password("correct horse battery")
+    charlie.save()
+    own = {"username": "charlie", "password": "correct horse battery"}
+    replies = []
+    for number in range(5):
+        guess = {"username": f"victim{number}", "password": "x"}
+        replies.append(Client().post("/sign-in/", guess).status_code)
+        Client().post("/sign-in/", own)
+    assert replies == [200, 200, 200, 429, 429]
+
+
 @pytest.mark.parametrize("path", ["/sign-in/guess{}/", "/invited/guess{}/", "/reset/guess{}/"])
 def test_links_cannot_be_guessed_at_will(path: str, settings: Any) -> None:
     settings.LUMINA_DOOR_TRIES = 2

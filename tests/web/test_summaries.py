@@ -20,7 +20,7 @@ from memory import summary_store
 from memory.engine import Message as Said
 from memory.later import send
 from memory.models import Summarised, Summary
-from memory.service import left_window, summaries, summaries_of, summarise
+from memory.service import left_window, recall, summaries, summaries_of, summarise
 from memory.summary_making import made
 from memory.summary_ports import means
 from memory.tasks_summaries import find_unsummarised, summarise_span
@@ -474,13 +474,16 @@ def test_what_was_lost_on_its_way_is_sent_again(
 # --- A long history -----------------------------------------------------------------------------
 
 
-def test_a_fact_of_every_tenth_of_170_000_tokens_is_in_the_summaries(alice: User) -> None:
+def test_a_fact_of_every_tenth_of_170_000_tokens_is_in_the_summaries_or_packed(alice: User) -> None:
     messages, facts = long_talk(170_000, seed=13)
     conversation = stored(alice, messages)
     n_left = len(messages) - 20
     make(conversation, n_left)
     text = shown(conversation, n_left, budget=4_800)
     assert sum(fact in text for fact, _ in facts) >= 8
+    for fact, question in [(fact, asked) for fact, asked in facts if fact not in text]:
+        packed = recall(alice.pk, conversation.pk, conversation.head_id, question, 1_500)
+        assert fact in "\n".join(line.text for line in packed.lines)
     tight = shown(conversation, n_left, budget=1_200)
     assert sum(fact in tight for fact, _ in facts) >= 6
 

@@ -12,12 +12,15 @@ import httpx
 import pytest
 
 from chat import tasks
+from chat.database import in_database
+from chat.library import ensure_sample_library
 from chat.logs import JsonFormatter, request_id
 from chat.models import User
 from lumina import celery, settings
 from tests.servers.model_script import call, fail, say
 from tests.servers.search import Row, searxng_answer
 from tests.servers.web import html_reply, web_server
+from tests.web.test_checked_answers import FALSE, SEARCH, TRUE, writes
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -177,3 +180,17 @@ def test_a_worker_sets_the_request_for_the_time_of_a_task() -> None:
     celery.take_the_request_up(task=Task())
     assert len(request_id.get()) == 16
     celery.leave_the_request()
+
+
+async def test_the_line_of_a_turn_counts_what_was_mended_and_what_was_not(
+    alice: User, page_of: Callable[..., Any], model: Any, settings: Any, logged: Lines
+) -> None:
+    settings.LUMINA_CHECK_ANSWERS = True
+    await in_database(ensure_sample_library)()
+    wrong = f"{FALSE} [n]\n\nIt has 997 seas [n]."
+    model([SEARCH, writes(wrong), writes(f"{TRUE} [n]"), writes("It has 998 seas [n].")])
+    page = await page_of(alice)
+    await page.ask("How many moons does Saturn have?")
+    await page.close()
+    [turn] = logged.of("turn")
+    assert (turn["mended"], turn["unsupported"]) == (1, 1)

@@ -93,5 +93,5 @@ def _visible(history: History) -> str:
         return f"You can see all {history.n_total} earlier messages of the conversation."
     return (
         f"You can see {history.n_visible} of the {history.n_total} earlier messages of the "
-        "conversation, the newest; the others are left out."
+        "conversation, the newest; the others can be searched with search_history."
     )

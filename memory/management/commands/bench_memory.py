@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from memory.bench.report import as_json, as_markdown, write_charts
-from memory.bench.run import REPORTED_SEED, Wanted, run
+from memory.bench.run import REPORTED_SEED, Results, Wanted, run
+from memory.bench.stored import database_of_its_own
+from memory.bench.through import ThroughDatabase
 from memory.engine import default_embedder
 from memory.engine.errors import EmbedderFailed
 from memory.engine.ports import Embedder
@@ -28,11 +31,21 @@ class Command(BaseCommand):
         parser.add_argument("--without-embedder", action="store_true")
         parser.add_argument("--without-ablations", action="store_true")
         parser.add_argument("--without-cost", action="store_true")
+        parser.add_argument(
+            "--through-service", action="store_true", help="ask through a database of its own"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         locomo: Path | None = options["locomo"]
         if locomo and not locomo.is_file():
             raise CommandError(f"There is no file {locomo}.")
+        with database_of_its_own() if options["through_service"] else nullcontext():
+            results = self._run(options, locomo)
+        self.stdout.write(as_json(results) if options["json"] else as_markdown(results))
+        if options["charts"]:
+            write_charts(results, options["charts"])
+
+    def _run(self, options: dict[str, Any], locomo: Path | None) -> Results:
         wanted = Wanted(
             seed=options["seed"],
             n_sessions=options["sessions"],
@@ -40,11 +53,9 @@ class Command(BaseCommand):
             embedder=None if options["without_embedder"] else self._embedder(),
             ablations=not options["without_ablations"],
             cost=not options["without_cost"],
+            stored=ThroughDatabase() if options["through_service"] else None,
         )
-        results = run(wanted, lambda line: self.stderr.write(line))
-        self.stdout.write(as_json(results) if options["json"] else as_markdown(results))
-        if options["charts"]:
-            write_charts(results, options["charts"])
+        return run(wanted, lambda line: self.stderr.write(line))
 
     def _embedder(self) -> Embedder | None:
         try:

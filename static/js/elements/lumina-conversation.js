@@ -140,8 +140,9 @@ class LuminaConversation extends HTMLElement {
     if (isQuestion && this.dataset.conversation) {
       message.conversation = this.dataset.conversation;
       // What the page shows is what the model will see, whichever version another tab has chosen.
+      // A page of older questions names the end of what it is a part of.
       const last = [...this.#turns.querySelectorAll(".turn[data-question]")].at(-1)?.dataset;
-      if (last) message.after = last.answer || last.question;
+      message.after = this.dataset.after || last?.answer || last?.question;
     }
     return message;
   }

@@ -36,6 +36,8 @@ function onKey(event) {
     if (!open) return;
     event.preventDefault();
     closeDetails(open.querySelector("summary"));
+  } else if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+    openSearch(event);
   } else if (typing || event.ctrlKey || event.metaKey || event.altKey) {
     return;
   } else if (event.key === "n") {
@@ -44,11 +46,20 @@ function onKey(event) {
     event.preventDefault();
     link.click();
   } else if (event.key === "/") {
-    const question = document.getElementById("question");
+    const question = document.getElementById("question") ?? document.getElementById("q");
     if (!question) return;
     event.preventDefault();
     question.focus();
   }
+}
+
+function openSearch(event) {
+  const words = document.getElementById("q");
+  const link = document.querySelector("[data-search]");
+  if (!words && !link) return;
+  event.preventDefault();
+  if (words) words.select();
+  else location.assign(link.href);
 }
 
 // Who opens a form wants to write in it, and to see all of it.

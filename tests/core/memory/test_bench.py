@@ -46,6 +46,22 @@ def test_facts_are_never_kept_worse_than_by_doing_nothing(sessions, baseline):
         assert own >= other
 
 
+def test_more_budget_keeps_no_fewer_facts():
+    budgets = tuple(percent / 100 for percent in range(4, 101, 8))
+    case = prepare(session(SEED + 2), product(None), baselines=False)
+    facts = measure_facts([case], budgets).scores["facts"][PRODUCT].hits
+    assert facts == sorted(facts)
+    assert facts[-1] > facts[0]
+
+
+@pytest.mark.parametrize("baseline", BASELINES)
+@pytest.mark.parametrize("kind", ["current", "previous", "changed", "untouched"])
+def test_edits_are_never_told_worse_than_by_doing_nothing(sessions, kind, baseline):
+    told = sessions.scores[kind]
+    for own, other in zip(told[PRODUCT].hits, told[baseline].hits, strict=True):
+        assert own >= other
+
+
 @pytest.mark.parametrize("kind", ["current", "previous", "changed", "untouched", "date", "files",
                                   "searches"])  # fmt: skip
 def test_what_needs_bookkeeping_is_right_from_a_sixteenth_on(sessions, kind):

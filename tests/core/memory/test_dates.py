@@ -40,10 +40,16 @@ def dated(text, at=TUESDAY):
         ("il y a 3 jours", "2026-03-28"),
         ("due giorni fa", "2026-03-29"),
         ("anteontem", "2026-03-29"),
+        ("dans un an", "2027"),
     ],
 )
 def test_a_relative_date_gets_its_calendar_date(phrase, date):
     assert dated(f"So {phrase}, then.") == f"So {phrase} [{date}], then."
+
+
+def test_an_english_article_is_no_french_year():
+    assert dated("In an hour or past an elm") == "In an hour [2026-03-31] or past an elm"
+    assert dated("this an elm") == "this an elm"
 
 
 def test_a_month_keeps_to_the_calendar():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -103,7 +104,7 @@ def test_without_titles_and_in_one_paragraph_it_is_still_read():
 
 def test_an_answer_without_end_becomes_a_bounded_summary():
     messages, _ = long_talk(6_000)
-    lines = [line for one in messages for line in one.text.split(". ")] * 20
+    lines = [line for one in messages for line in one.text.split(". ")] * 4
     (chunk,) = chunked(messages, 50_000, estimate_tokens)
     found = read_summary("\n".join(f"- {line}" for line in lines), chunk, Weights.of(messages))
     made = combined_summary(messages, [found], 300, estimate_tokens, lambda text: True)
@@ -113,6 +114,20 @@ def test_an_answer_without_end_becomes_a_bounded_summary():
 @given(st.text(max_size=400))
 def test_no_answer_breaks_the_reading(answer):
     assert isinstance(read(answer), str)
+
+
+@pytest.mark.parametrize(
+    "piece", ["[a](", "](x", "https://e.org/)", "<think>", "- ", "user: ", "[1]", "氷。", ". "]
+)
+def test_an_endless_answer_is_read_in_no_more_than_its_length_takes(piece):
+    def seconds(times):
+        answer = f"https://e.org/x{piece * times}"
+        began = time.process_time()
+        read(answer)
+        return time.process_time() - began
+
+    seconds(100)
+    assert seconds(24_000) <= 0.5 + 12 * seconds(3_000)
 
 
 # --- Chunks -------------------------------------------------------------------------------------
