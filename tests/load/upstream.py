@@ -29,7 +29,11 @@ _END = [
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
         head = await reader.readuntil(b"\r\n\r\n")
-        length = int(re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)[1])
+        found = re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)
+        if not found:  # a question about the model, such as how much it can read
+            writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+            return
+        length = int(found[1])
         wishes = _WISH.findall(await reader.readexactly(length))
         await _stream(writer, *map(int, wishes[-1]))
     except (ConnectionError, asyncio.IncompleteReadError):
