@@ -111,7 +111,11 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 if REDIS_URL:
-    CELERY_BROKER_TRANSPORT_OPTIONS = {"global_keyprefix": f"{REDIS_PREFIX}."}
+    # A task whose worker was killed is given to another after ten minutes; no task takes so long.
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "global_keyprefix": f"{REDIS_PREFIX}.",
+        "visibility_timeout": 600,
+    }
 else:
     for _folder in ("queue", "control"):
         (CELERY_BROKER_DIR / _folder).mkdir(parents=True, exist_ok=True)

@@ -9,3 +9,5 @@ urlpatterns = [
     path("memory/", include("memory.urls")),
     path("", include("chat.urls")),
 ]
+
+handler500 = "lumina.faults.fault"

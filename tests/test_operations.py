@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from scripts.lib import processes
@@ -21,19 +25,64 @@ pytestmark = [pytest.mark.processes, pytest.mark.timeout(120)]
 
 
 @pytest.fixture
-def worker_of() -> Iterator[Callable[[LuminaServer], None]]:
+def worker_of() -> Iterator[Callable[[LuminaServer], subprocess.Popen[bytes]]]:
     """Starts the background worker of a server, as scripts/run does."""
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(server: LuminaServer) -> None:
+    def start(server: LuminaServer) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "celery", "-A", "lumina", "worker", "--pool", "threads"]
         command += ["--beat", "--schedule", str(server.var / "beat-schedule")]
         command += ["--concurrency", "1", "--without-mingle", "--without-gossip"]
         with (server.var / "worker.log").open("ab") as output:
             started.append(processes.start(command, env=server.env, cwd=ROOT, output=output))
+        return started[-1]
 
     yield start
     processes.stop(started, grace_seconds=10)
+
+
+def documents_in(server: LuminaServer, folder: Path) -> list[str]:
+    """The paths of the documents that the library holds of a folder, read past the server."""
+    query = (
+        "SELECT d.path FROM chat_librarydocument d JOIN chat_libraryfolder f ON f.id = d.folder_id "
+        f"WHERE f.path = '{folder}' ORDER BY d.path"
+    )
+    if url := server.env.get("DATABASE_URL"):
+        with psycopg.connect(url) as connection:
+            return [row[0] for row in connection.execute(query)]
+    with closing(sqlite3.connect(server.var / "lumina.sqlite3")) as file:
+        return [row[0] for row in file.execute(query)]
+
+
+def wait_until(happened: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_work_that_a_killed_worker_had_begun_is_done_again_and_once(
+    lumina_server: Any, worker_of: Callable[..., subprocess.Popen[bytes]], tmp_path: Path
+) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    server = lumina_server()
+    names = [f"note-{number:03}.md" for number in range(300)]
+    (folder / names[0]).write_text("The first.")
+    server.manage("library", "add", str(folder))
+    for name in names:
+        (folder / name).write_text(f"# {name}\n\n" + f"Ice floats on water, says {name}. " * 150)
+    scan = "from chat.tasks import scan_library; scan_library.delay()"
+    first = worker_of(server)
+    server.manage("shell", "-v", "0", "-c", scan)
+    wait_until(lambda: len(documents_in(server, folder)) > 1)
+    processes.stop([first], grace_seconds=0)
+    half = documents_in(server, folder)
+    assert 1 < len(half) < len(names)
+    worker_of(server)
+    server.manage("shell", "-v", "0", "-c", scan)  # as the schedule does every ten minutes
+    wait_until(lambda: len(documents_in(server, folder)) == len(names))
+    assert documents_in(server, folder) == names
 
 
 def levels(server: LuminaServer) -> dict[str, str]:

@@ -33,7 +33,7 @@ class ConversationAdmin(admin.ModelAdmin):
     """The list, a page for each, and the page of each turn. Django's own forms, histories and
     deletion are not among them: they would show titles."""
 
-    list_display = ("name", "owner", "n_messages", "n_turns", "created_at", "updated_at")
+    list_display = ("number", "owner", "n_messages", "n_turns", "created_at", "updated_at")
     fields = ("owner", "created_at", "updated_at")
     list_select_related = ("owner",)
     list_per_page = 50
@@ -54,7 +54,7 @@ class ConversationAdmin(admin.ModelAdmin):
         )
 
     @admin.display(description="conversation", ordering="pk")
-    def name(self, row: Conversation) -> str:
+    def number(self, row: Conversation) -> str:
         return f"Conversation {row.pk}"
 
     @admin.display(description="messages", ordering="n_messages")
@@ -81,7 +81,7 @@ class ConversationAdmin(admin.ModelAdmin):
         row = self._conversation(request, pk)
         runs = row.runs.order_by("-pk").defer("reason")[:TURNS_SHOWN]
         context = self.admin_site.each_context(request) | {
-            "title": self.name(row),
+            "title": self.number(row),
             "row": row,
             "index": index_of(row),
             "summaries": summaries_of(row.owner_id, row.pk),

@@ -190,15 +190,25 @@ _PHRASES = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _LETTERS = re.compile(r"[^\W\d_]+")
-_SIGNS = {_LETTERS.findall(word)[-1] for word in (*_DAYS, *_WEEKDAYS, *_UNITS, *_SPANS)}
+_DAY_WORDS = [frozenset(_LETTERS.findall(phrase)) for phrase in _DAYS]
+_ENOUGH = {word for words in _DAY_WORDS if len(words) == 1 for word in words} | set(_WEEKDAYS)
+_TOGETHER = [words for words in _DAY_WORDS if len(words) > 1 and words.isdisjoint(_ENOUGH)]
+_BESIDE_UNITS = {"ago", "fa", "atrás", "hace", "vor", "il", "há", "in", "en", "dentro", "dans"}
+_BESIDE_UNITS |= {"tra", "fra", "daqui"}
+_BESIDE_UNITS |= {_LETTERS.findall(which)[-1] for which in (*_WHICH, *_WHICH_AFTER)}
 _BESIDE_AN = {"dans", "il"}
+_LENGTHS = {*_UNITS, *_SPANS}
 
 
 def _may_speak_of_dates(text: str) -> bool:
-    """Whether a text has a word that no phrase is without: most have none, and this is cheap."""
+    """Whether a text has the words that no phrase is without: most have not, and this is cheap."""
     words = set(_LETTERS.findall(text.lower()))
-    signs = words & _SIGNS
-    return bool(signs) and (signs != {"an"} or not words.isdisjoint(_BESIDE_AN))
+    if not words.isdisjoint(_ENOUGH):
+        return True
+    units = words & _LENGTHS
+    if units and not words.isdisjoint(_BESIDE_AN if units == {"an"} else _BESIDE_UNITS):
+        return True
+    return any(phrase <= words for phrase in _TOGETHER)
 
 
 # "por la mañana" and "am Morgen" are the morning; "cada mañana" is every day.

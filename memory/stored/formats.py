@@ -17,7 +17,7 @@ from memory.engine.dates import Dated, Interval
 from memory.engine.lines import Line
 from memory.engine.values import Span
 
-VERSION = 1
+VERSION = 2
 
 Rows = NDArray[Any]
 """A structured array of one of the types below."""

@@ -31,9 +31,9 @@ from memory.stored.meaning import StoredVectors
 from memory.stored.places import Places
 from memory.stored.totals import Totals
 
-_UNKNOWN_COST = 8
-_SPARE = 1.5
-_SPARE_LINES = 80
+_UNKNOWN_COST = 6
+_SPARE = 2.0
+_SPARE_LINES = 150
 _READ = (
     "place", "key", "first_row", "spans", "as_written", "dates", "closings",
 )  # fmt: skip

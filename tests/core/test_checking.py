@@ -174,9 +174,9 @@ async def test_no_repair_is_made_when_the_steps_are_used_up() -> None:
 
 
 async def test_no_repair_is_made_when_the_tokens_are_used_up() -> None:
-    spent = say(DRAFT, usage=Usage(900, 50))
+    spent = say(DRAFT, usage=Usage(99_990, 50))
     model = ScriptedModel(search("ice"), spent, say(GOOD))
-    events = await checked(model=model, limits=Limits(max_tokens=1_500))
+    events = await checked(model=model, limits=Limits(max_tokens=100_000))
     assert len(model.prompts) == 2
     assert final_text(events) == DRAFT
 

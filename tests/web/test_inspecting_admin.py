@@ -22,9 +22,10 @@ WORDS = ("keel", "Marlene", "Marlen", "rains", "Turku", "boats.test")
 
 @pytest.fixture
 def run(charlie: User) -> Run:
-    """A turn of somebody who is no operator, with a title that says what it is about."""
+    """A turn of somebody who is no operator, with a title and facts that say what it is about."""
     run = packed_turn(charlie)
-    Conversation.objects.filter(pk=run.conversation_id).update(title="Marlene and her keel")
+    told = {"title": "Marlene and her keel", "name": "Marlene", "style": "like Marlene"}
+    Conversation.objects.filter(pk=run.conversation_id).update(**told)
     return run
 
 
