@@ -17,8 +17,8 @@ from chat import store, tree
 from chat.accounts.receivers import with_an_account
 from chat.models import Conversation, Message, Run, Source, User
 from chat.statuses import RunStatus
-from chat.store.traces import forget_in_receipts, forget_suggestion
-from memory.service import files_resting_on, forget_owner
+from chat.store.traces import copies_go_along, forget_in_receipts, forget_suggestion
+from memory.service import files_resting_on, forget_owner, whole_conversation
 
 BUSY = "An answer is still being written in this conversation. Stop it first, then delete."
 
@@ -83,8 +83,7 @@ def forget_conversation(owner: User, pk: int) -> None:
 
     Raises Refused("unknown").
     """
-    conversation = store.own_conversation(owner, pk)
-    conversation.delete()
+    _delete(store.own_conversation(owner, pk))
 
 
 def forget_account(user: User) -> None:
@@ -94,10 +93,17 @@ def forget_account(user: User) -> None:
     with with_an_account():
         forget_owner(user.pk)
         for conversation in Conversation.objects.of(user):
-            conversation.delete()
+            _delete(conversation)
     kind = ContentType.objects.get_for_model(User)
     LogEntry.objects.filter(content_type=kind, object_id=str(user.pk)).delete()
     user.delete()
+
+
+def _delete(conversation: Conversation) -> None:
+    # In one transaction, so that no run in it saves to memory in between. Copies of its sources
+    # are in it too.
+    with transaction.atomic(), whole_conversation(conversation.pk), copies_go_along():
+        conversation.delete()
 
 
 # --- One message --------------------------------------------------------------------------------

@@ -15,10 +15,6 @@ class MemoryConfig(AppConfig):
 
 
 def _forget(instance: Any, **_: Any) -> None:
-    from memory.store import forget_message
-    from memory.stored.indexing import forget_indexed
-    from memory.summarising import forget_summarised
+    from memory.forgetting import forget_message
 
-    forget_message(instance.pk)
-    forget_indexed(instance.pk)
-    forget_summarised(instance.pk)
+    forget_message(instance)

@@ -20,6 +20,7 @@ from memory.engine.tokens import estimate_tokens
 from memory.engine.values import Message as HistoryMessage
 from memory.engine.values import Packed, Policy, Role, Span
 from memory.engine.written import written
+from memory.forgetting import whole_conversation
 from memory.gate import Said
 from memory.handing_over import remember_later
 from memory.keeping import Outcome, forget, write
@@ -99,6 +100,7 @@ __all__ = [
     "summaries_of",
     "summarise",
     "summarise_with",
+    "whole_conversation",
     "wish_to_remember",
     "without_secrets",
     "words_found",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from django.db.models import Q, TextField
@@ -18,8 +20,23 @@ _NAMED_MESSAGE = ("message", "window_from")
 # --- Sources that were recalled -----------------------------------------------------------------
 
 
+_copies_go_along: ContextVar[bool] = ContextVar("copies_go_along", default=False)
+
+
+@contextmanager
+def copies_go_along() -> Iterator[None]:
+    """A whole conversation is deleted within: no copy is left in it to be looked through."""
+    token = _copies_go_along.set(True)
+    try:
+        yield
+    finally:
+        _copies_go_along.reset(token)
+
+
 def forget_copies(origin_id: int) -> None:
     """Takes out of later sources what was recalled of one that is about to go."""
+    if _copies_go_along.get():
+        return
     rows = RecalledSpan.objects.filter(origin_id=origin_id).select_related("source")
     for source, spans in _by_source(rows).items():
         _blank(source, spans)

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from chat.accounts.models import AuditEntry, Session
+from chat.forgetting import forget_conversation
+from chat.importing import import_conversation
 from chat.models import Conversation, LibraryFolder, Message, Run, User
 from memory import store as memory_store
 from memory.models import MemoryFile
+from memory.tasks import index_backlog
 from tests.web.conftest import begun
 from tests.web.test_pages import answered
 
@@ -81,3 +86,19 @@ def test_the_only_owner_stays(
     assert b"Delete my account" in client.get("/account/").content
     assert client.post("/account/delete/", {"sure": "on"}).status_code == 302
     assert [one.username for one in User.objects.all()] == ["charlie"]
+
+
+def test_a_longer_conversation_goes_with_hardly_more_queries(charlie: User) -> None:
+    """Other writers wait as long as it takes."""
+
+    def n_queries(n_messages: int) -> int:
+        told = [{"role": "user", "content": f"Message {at}"} for at in range(n_messages)]
+        conversation = import_conversation(charlie, told)
+        index_backlog()
+        with CaptureQueriesContext(connection) as queries:
+            forget_conversation(charlie, conversation.pk)
+        return len(queries)
+
+    n_queries(2)
+    assert n_queries(40) <= n_queries(2) + 5
+    assert not Message.objects.exists()
