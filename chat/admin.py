@@ -9,7 +9,7 @@ from django.contrib import admin
 from django.contrib.admin.utils import NestedObjects
 from django.contrib.auth.admin import UserAdmin
 from django.db import router
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from chat.inspecting.admin import ConversationAdmin
@@ -52,6 +52,8 @@ class PersonAdmin(UserAdmin):
         form_url: str = "",
     ) -> HttpResponse:
         """Nobody chooses somebody else's password: their page makes a link, which is logged."""
+        if not (id.isascii() and id.isdecimal()):
+            raise Http404
         return redirect("person", id)
 
     def get_deleted_objects(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
@@ -21,8 +21,9 @@ PARTS = ("owner", "conversation", "question", "answer")
 @login_required
 def turn(request: HttpRequest, conversation: int, pk: int) -> HttpResponse:
     assert isinstance(request.user, User)
-    rows = Run.objects.of(request.user).filter(conversation=conversation)
-    run = get_object_or_404(rows.select_related(*PARTS), pk=pk)
+    run = get_object_or_404(Run.objects.of(request.user).select_related(*PARTS), pk=pk)
+    if run.conversation_id != conversation:
+        raise Http404
     return turn_page(request, run, frame="inspecting/turn.html", with_content=True, with_links=True)
 
 

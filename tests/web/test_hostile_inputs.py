@@ -184,7 +184,7 @@ def test_every_door_takes_whatever_comes(
         began = time.monotonic()
         response = send(client, request)
         body = b"".join(response) if response.streaming else response.content
-        assert time.monotonic() - began < LONGEST_SECONDS
+        assert time.monotonic() - began < LONGEST_SECONDS * (2 if door in SLOW_DOORS else 1)
         assert response.status_code < 500 or door == "readyz"
         assert b"Traceback" not in body
         assert settings.SECRET_KEY.encode() not in body
