@@ -22,7 +22,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from tests.load.stamps import StampReader, now_ms
 
-ASKS_A_SECOND = 25
+ASKS_A_SECOND = 12
 OPENED_AT_ONCE = 50
 LAST_WORD_SECONDS = 60.0
 
