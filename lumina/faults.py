@@ -4,7 +4,6 @@ place in Django's admin, which does not look at every part of its addresses."""
 from __future__ import annotations
 
 import sys
-
 from collections.abc import Callable
 
 from django.core.exceptions import FieldDoesNotExist

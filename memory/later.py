@@ -1,4 +1,4 @@
-"""Handing summaries to the background once a transaction is through.
+"""Handing work to the background once a transaction is through.
 
 A queue that cannot be reached costs nobody anything: what is to be done stands in the database, and
 a task that runs every minute finds it there.

@@ -22,8 +22,8 @@ from memory.engine.values import Packed, Policy, Role, Span
 from memory.engine.written import written
 from memory.forgetting import whole_conversation
 from memory.gate import Said
-from memory.handing_over import remember_later
 from memory.keeping import Outcome, forget, write
+from memory.later import later
 from memory.models import MemoryFile
 from memory.phrases import asks_name, note_of, wish_to_remember
 from memory.ports import ConversationFacts, HeldFacts, MessageReader, ReadMessage
@@ -239,6 +239,13 @@ def conversation_facts() -> ConversationFacts:
 
 def message_reader() -> MessageReader:
     return _readers[0]
+
+
+def remember_later(message_id: int) -> None:
+    """Have a message indexed once this transaction has committed."""
+    from memory import tasks  # tasks know this module
+
+    later(tasks.remember, [message_id])
 
 
 def remember(message_id: int) -> None:

@@ -16,6 +16,7 @@ from django.test import Client
 from chat.database import in_database
 from chat.models import Run, User
 from chat.store import Ask, begin_run
+from memory import later
 from tests.servers.model_server import ModelServer
 
 WAIT_SECONDS = 10
@@ -34,6 +35,12 @@ def _offline(settings: Any) -> None:
     for name in ("ASKS_PER_MINUTE", "SEARCHES_PER_MINUTE", "DOOR_TRIES"):
         setattr(settings, f"LUMINA_{name}", 0)  # tests of rates set their own
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(autouse=True)
+def _no_worker(monkeypatch: Any) -> None:
+    """Nothing goes into the queue of the background: nobody takes it out here."""
+    monkeypatch.setattr(later, "_send_beside", lambda task, ids: None)
 
 
 @pytest.fixture

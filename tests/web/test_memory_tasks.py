@@ -7,7 +7,7 @@ from kombu.exceptions import OperationalError
 
 from chat.models import Message, Source
 from chat.store import Ending, end_run
-from memory import handing_over, service, tasks
+from memory import later, service, tasks
 from memory.index_models import Mark, Part
 from tests.web.conftest import begun
 
@@ -28,7 +28,7 @@ def answered(owner, question="Why does ice float?", answer="It is less dense [1]
 def handed(monkeypatch):
     """The messages that were handed over, in place of a queue."""
     told = []
-    monkeypatch.setattr(handing_over, "_hand_over_beside", told.append)
+    monkeypatch.setattr(later, "_send_beside", lambda task, ids: told.extend(ids))
     return told
 
 
@@ -50,8 +50,8 @@ def test_what_was_read_is_remembered_before_the_answer(alice):
 
 def test_the_same_message_again_or_too_early_changes_nothing(alice):
     run = answered(alice)
-    later = answered(alice, "And salt water?", conversation=run.conversation_id)
-    for message_id in (later.answer_id, run.question_id, later.answer_id, run.answer_id):
+    second = answered(alice, "And salt water?", conversation=run.conversation_id)
+    for message_id in (second.answer_id, run.question_id, second.answer_id, run.answer_id):
         tasks.remember(message_id)
     assert Mark.objects.count() == Message.objects.count() == 4
     assert Part.objects.count() == 6
@@ -82,7 +82,7 @@ def test_a_queue_that_cannot_be_reached_is_told_and_nothing_else(monkeypatch, ca
         raise OperationalError("refused")
 
     monkeypatch.setattr(tasks.remember, "apply_async", refuse)
-    handing_over.hand_over(1)
+    later.send(tasks.remember, [1])
     assert "the queue is out of reach" in caplog.text
 
 
