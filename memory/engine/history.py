@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -260,10 +260,14 @@ class History(AtHand):
         """How often the line's text was added."""
         return self._times[self._same[row]]
 
-    def matched(self, row: int, terms: Mapping[str, float]) -> list[str]:
-        """The terms of a question that a line holds, the rarest first."""
-        held = terms.keys() & self.index.terms_of(row)
-        return sorted(held, key=lambda t: (self.index.df(t), t)) if len(held) > 1 else [*held]
+    def by_rarity(self, terms: Iterable[str]) -> list[str]:
+        """The terms of a question, the rarest first."""
+        return sorted(terms, key=lambda term: (self.index.df(term), term))
+
+    def matched(self, row: int, terms: Iterable[str]) -> list[str]:
+        """Those of the terms that a line holds, in their order."""
+        held = self.index.terms_of(row)
+        return [term for term in terms if term in held]
 
     def numbers_of(self, message_ids: Iterable[str | int]) -> set[int]:
         """The places of messages by their ids; an id that is not there has none."""

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeAlias
 
 from memory.engine.asking import asks_list, asks_past
 from memory.engine.frames import INTRO, NOTE, day, heading
@@ -36,6 +37,10 @@ _ENOUGH = 500
 """Ranked beyond the number of lines that fit even at one token each."""
 _MISSES = 40
 """So many lines in a row that do not fit end the search for one that does."""
+
+
+_Candidate: TypeAlias = tuple[int, float, int, bool]
+"""A row with its score, the number of its message, and whether it is no longer so."""
 
 
 @dataclass(slots=True)
@@ -158,27 +163,27 @@ class Packer:
     def _choose(self, ranked: Ranked, block: _Block, taken: set[int]) -> None:
         history = self.history
         misses = 0
-        for row, score in self._candidates(ranked, block):
-            if taken and history.layout.message.at(row) in taken:
+        for row, score, number, is_closed in self._candidates(ranked, block):
+            if number in taken:
                 continue
-            if not self.past and history.is_closed(row):
+            if is_closed and not self.past:
                 block.left_out["no longer so"] += 1
                 continue
             same = history.same(row, past=self.past)
             if self.plan.once and same in block.shown:
                 block.left_out["shown already"] += 1
                 continue
-            cost = history.cost(row, past=self.past) + self._frame_cost(block, row)
+            cost = history.cost(row, past=self.past) + self._frame_cost(block, number)
             if cost > block.left:
                 misses += 1
                 if misses > _MISSES or block.left < 4:
                     break
                 continue
             misses = 0
-            self._take(block, row, cost, score, same)
+            self._take(block, row, number, cost, score, same)
 
-    def _candidates(self, ranked: Ranked, block: _Block) -> Iterator[tuple[int, float]]:
-        """Rows with their scores, best first; after them those without a score, newest first."""
+    def _candidates(self, ranked: Ranked, block: _Block) -> Iterator[_Candidate]:
+        """Best first; after those that are ranked those that are not, newest first."""
         n_relevant = ranked.n_relevant if self.policy == "lean" else len(ranked.order)
         yield from self._in_pieces(ranked, ranked.order[:n_relevant], block)
         if self.policy == "fill":
@@ -186,16 +191,22 @@ class Packer:
 
     def _in_pieces(
         self, ranked: Ranked, positions: Positions, block: _Block
-    ) -> Iterator[tuple[int, float]]:
-        rows = self.history.layout.rows.values[positions]
+    ) -> Iterator[_Candidate]:
+        history = self.history
+        rows = history.layout.rows.values[positions]
         while len(rows):
-            n = self.history.read_ahead(rows, block.left)
-            scores = ranked.scores[positions[:n]].tolist()
-            yield from zip(rows[:n].tolist(), scores, strict=True)
+            n = history.read_ahead(rows, block.left)
+            some = rows[:n]
+            yield from zip(
+                some.tolist(),
+                ranked.scores[positions[:n]].tolist(),
+                history.layout.message.values[some].tolist(),
+                (history.closed_by.values[some] >= 0).tolist(),
+                strict=True,
+            )
             rows, positions = rows[n:], positions[n:]
 
-    def _frame_cost(self, block: _Block, row: int) -> int:
-        number = self.history.layout.message.at(row)
+    def _frame_cost(self, block: _Block, number: int) -> int:
         if number in block.messages:
             return 0
         message = self.history.entries[number].message
@@ -209,8 +220,9 @@ class Packer:
             return None
         return self.first_source + len(block.messages)
 
-    def _take(self, block: _Block, row: int, cost: int, score: float, same: int) -> None:
-        number = self.history.layout.message.at(row)
+    def _take(
+        self, block: _Block, row: int, number: int, cost: int, score: float, same: int
+    ) -> None:
         block.left -= cost
         block.rows[row] = score
         block.shown.add(same)
@@ -294,6 +306,8 @@ class Packer:
         self, ranked: Ranked, block: _Block, newest: Sequence[tuple[int, str]]
     ) -> tuple[PackedLine, ...]:
         self.history.before_reasons(sorted(block.rows))
+        # The beginnings of words are among the terms, too: they tell a reader nothing.
+        whole = [term for term in self.history.by_rarity(self.asked.terms) if "…" not in term]
         lines = [PackedLine(None, entry, "counted list") for entry in block.lists]
         for row in sorted(block.rows):
             entry, number = self.history.entry_of(row)
@@ -302,7 +316,7 @@ class Packer:
                 PackedLine(
                     entry.message.id,
                     self.history.shown(row, past=self.past),
-                    self._reason(ranked, row, parts),
+                    self._reason(ranked, row, parts, whole),
                     entry.lines[number].span,
                     block.rows[row],
                     parts,
@@ -314,9 +328,11 @@ class Packer:
         ]
         return tuple(lines)
 
-    def _reason(self, ranked: Ranked, row: int, parts: Mapping[str, float]) -> str:
+    def _reason(
+        self, ranked: Ranked, row: int, parts: Mapping[str, float], terms: Sequence[str]
+    ) -> str:
         """Why a line is there, in words a person can check."""
-        matched = [term for term in self.history.matched(row, self.asked.terms) if "…" not in term]
+        matched = self.history.matched(row, terms)
         if matched:
             reason = f"has {', '.join(matched[:4])}"
         elif ranked.words.item(self.history.layout.position(row)) > 0:
