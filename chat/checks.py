@@ -9,6 +9,8 @@ from django.conf import settings
 from django.core.checks import Error, register
 from django.db import DatabaseError
 
+from chat.tracing import is_installed
+
 MIN_KEY_CHARS = 32
 
 
@@ -31,6 +33,19 @@ def model_settings(app_configs: Any, **options: Any) -> list[Error]:
             )
         ]
     return []
+
+
+@register()
+def tracing_package(app_configs: Any, **options: Any) -> list[Error]:
+    if not settings.LUMINA_TRACING or is_installed():
+        return []
+    return [
+        Error(
+            "LUMINA_TRACING is on, but OpenTelemetry is not installed.",
+            hint="Install it: .venv/bin/pip install -r requirements-tracing.txt",
+            id="lumina.E020",
+        )
+    ]
 
 
 @register()

@@ -32,6 +32,7 @@ from chat.hub import hub
 from chat.journal import Journal, patiently
 from chat.logs import fields, request_id
 from chat.models import Run
+from chat.tracing import Span
 from chat.turn_record import TurnRecord
 from chat.wiring import Prepared, prepare_run
 
@@ -128,7 +129,9 @@ journal = Journal()
 async def _drive(run_id: int, stop: asyncio.Event) -> None:
     record = TurnRecord()
     run = await in_database(store.run_with_parts)(run_id)
-    driver = _Driver(run, record)
+    ids = {"run": run_id, "conversation": run.conversation_id, "owner": run.owner_id}
+    span = Span("turn", ids | {"request": request_id.get() or None})
+    driver = _Driver(run, record, span)
     try:
         prepared = await prepare_run(run)
         await driver.drive(prepared, stop)
@@ -144,10 +147,10 @@ async def _drive(run_id: int, stop: asyncio.Event) -> None:
         await driver.fail(BROKEN)
     finally:
         hub.publish(run.conversation_id)
-        ids = {"run": run_id, "conversation": run.conversation_id, "owner": run.owner_id}
         outcome = {"status": driver.status, **record.fields(), "events": driver.last_seq}
         logger.info("turn", extra=fields(**ids, **outcome))
         metrics.count_turn(driver.status, record)
+        span.end(outcome, failed=driver.status == "failed")
 
 
 @dataclass(slots=True)
@@ -156,6 +159,7 @@ class _Driver:
 
     run: Run
     record: TurnRecord
+    span: Span
     last_seq: int = 0
     status: str = "running"
     _answer: AnswerText = field(default_factory=AnswerText)
@@ -167,6 +171,7 @@ class _Driver:
             async for batch in batches:
                 self._hear(batch)
                 self.record.hear(batch)
+                self.span.hear(batch)
                 *before, last = batch
                 if not isinstance(last, RunFinished):
                     await self._tell(batch)

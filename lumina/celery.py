@@ -33,8 +33,12 @@ def hand_the_request_on(headers: dict[str, Any], **kwargs: Any) -> None:
 @task_prerun.connect
 def take_the_request_up(task: Any, **kwargs: Any) -> None:
     request_id.set(new_request_id(task.request.get("request_id") or ""))
+    from chat.tracing import Span  # the settings are read by now
+
+    task.request.span = Span(task.name, {"request": request_id.get()})
 
 
 @task_postrun.connect
-def leave_the_request(**kwargs: Any) -> None:
+def leave_the_request(task: Any, state: str | None = None, **kwargs: Any) -> None:
+    task.request.span.end({"state": state}, failed=state == "FAILURE")
     request_id.set("")

@@ -260,6 +260,7 @@ DEFAULT_FROM_EMAIL = env.text("LUMINA_MAIL_FROM", "lumina@localhost")
 
 LUMINA_METRICS = env.flag("LUMINA_METRICS", False)
 LUMINA_METRICS_TOKEN = env.text("LUMINA_METRICS_TOKEN", "")
+LUMINA_TRACING = env.flag("LUMINA_TRACING", False)
 
 # What these say below a warning holds questions, pages or answers.
 TALKATIVE = ["django.db.backends", "ddgs", "httpcore", "httpx", "httpx2", "markdown_it", "openai"]

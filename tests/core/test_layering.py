@@ -29,6 +29,7 @@ READERS_OF_SETTINGS = {
     "chat/accounts/rules.py": "gives accounts their rates and quotas, which no agent sees",
     "chat/accounts/stored.py": "puts what an owner stored where the environment is silent",
     "chat/accounts/settings_views.py": "names what an owner can store",
+    "chat/tracing.py": "looks whether an operator asked for traces",
     "chat/checks.py": "tells an operator what does not fit together, before anything starts",
 }
 
