@@ -40,7 +40,7 @@ class StoredMessages:
         rows = Message.objects.exclude(pk__in=indexed).exclude(_WRITTEN_NOW)
         if owner_id is not None:
             rows = rows.filter(conversation__owner_id=owner_id)
-        return list(rows.order_by("pk").values_list("pk", flat=True)[:limit])
+        return list(rows.order_by("-pk").values_list("pk", flat=True)[:limit])
 
     def leaves(self, conversation_id: int) -> list[int]:
         rows = Message.objects.filter(conversation_id=conversation_id, children=None)

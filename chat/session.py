@@ -46,8 +46,10 @@ def _facts(row: Conversation) -> tuple[tuple[str, str], ...]:
 
 def folders_of(user: User) -> list[ChosenFolder]:
     """The folders that a person can choose among; none where there is nothing to choose."""
-    rows = list(LibraryFolder.objects.visible_to(user))
-    return [ChosenFolder(row.pk, label_of(row)) for row in rows] if len(rows) > 1 else []
+    rows = LibraryFolder.objects.visible_to(user)
+    folders = [ChosenFolder(row.pk, label_of(row)) for row in rows]
+    folders.sort(key=lambda one: (one.label.casefold(), one.pk))
+    return folders if len(folders) > 1 else []
 
 
 def label_of(folder: LibraryFolder) -> str:

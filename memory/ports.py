@@ -41,7 +41,7 @@ class MessageReader(Protocol):
     def pending(
         self, indexed: QuerySet[Any], limit: int, *, owner_id: int | None = None
     ) -> Sequence[int]:
-        """Final messages whose ids are not among these, oldest first; of one owner, or of all."""
+        """Final messages whose ids are not among these, newest first; of one owner, or of all."""
         ...
 
     def leaves(self, conversation_id: int) -> list[int]:

@@ -218,7 +218,7 @@ def _quoted_tokens(text: str) -> int:
 
 # --- The history --------------------------------------------------------------------------------
 
-_SEARCH_INDEXES = 50
+_SEARCH_INDEXES, _SEARCH_SECONDS = 1_000, 2.0
 _readers: list[MessageReader] = []
 _facts: list[ConversationFacts] = []
 
@@ -255,7 +255,7 @@ def remember(message_id: int) -> None:
 
 
 def remember_pending(*, limit: int) -> int:
-    """Index final messages that no task has indexed, oldest first; says how many it found."""
+    """Index final messages that no task has indexed, newest first; says how many it found."""
     return recalling.remember_pending(_readers[0], limit)
 
 
@@ -331,9 +331,12 @@ def search_history(
     """Lines of all that the owner said and read in which any of the words occurs, the best of each
     message, best first. Quotes, wildcards and operators are words like any other or nothing.
 
-    `since` counts, `until` does not. A message that nobody has indexed is indexed first.
+    `since` counts, `until` does not. What nobody has indexed is indexed first, the newest first,
+    for as long as a person waits for a page.
     """
-    recalling.remember_pending(_readers[0], _SEARCH_INDEXES, owner_id=owner_id)
+    recalling.remember_pending(
+        _readers[0], _SEARCH_INDEXES, owner_id=owner_id, seconds=_SEARCH_SECONDS
+    )
     return searching.search(
         _readers[0],
         owner_id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
+from time import monotonic
 from typing import Any
 
 from django.db.models import Model
@@ -69,10 +70,16 @@ def remember(reader: MessageReader, message_id: int) -> None:
             index_path(reader, one.owner_id, one.conversation_id, one.pk)
 
 
-def remember_pending(reader: MessageReader, limit: int, *, owner_id: int | None = None) -> int:
-    """Index messages that are not, at most so many; says how many were waiting."""
+def remember_pending(
+    reader: MessageReader, limit: int, *, owner_id: int | None = None, seconds: float | None = None
+) -> int:
+    """Index messages that are not, the newest first, at most so many and, where it is said, until
+    so many seconds are over; says how many were waiting."""
+    ends = None if seconds is None else monotonic() + seconds
     pending = reader.pending(Mark.objects.values("message_id"), limit, owner_id=owner_id)
     for message_id in pending:
+        if ends is not None and monotonic() > ends:
+            break
         if not Mark.objects.filter(pk=message_id).exists():
             remember(reader, message_id)
     return len(pending)

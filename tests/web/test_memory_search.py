@@ -138,3 +138,10 @@ def test_a_search_takes_the_same_queries_however_much_there_is(alice, talk):
     for n in range(12):
         answered(alice, f"Question {n} about otters", f"Otters again, number {n}.")
     assert n_queries() == few
+
+
+def test_the_newest_is_found_whatever_else_waits_to_be_indexed(alice):
+    for number in range(70):
+        answered(alice, f"Question {number}?", f"Answer {number}.")
+    last = answered(alice, "Where do walruses rest?", "On floes of ice.")
+    assert found(alice, "walruses") == [last.question_id]
