@@ -6,10 +6,12 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
 import pytest
+from celery.app.task import Context
 
 from chat import tasks
 from chat.database import in_database
@@ -169,17 +171,15 @@ def test_a_task_takes_the_request_along_that_it_was_asked_in() -> None:
 
 
 def test_a_worker_sets_the_request_for_the_time_of_a_task() -> None:
-    class Task:
-        request = {"request_id": "req-of-the-page"}
-
-    celery.take_the_request_up(task=Task())
+    task = SimpleNamespace(name="a task", request=Context({"request_id": "req-of-the-page"}))
+    celery.take_the_request_up(task=task)
     assert request_id.get() == "req-of-the-page"
-    celery.leave_the_request()
+    celery.leave_the_request(task=task)
     assert request_id.get() == ""
-    Task.request = {}
-    celery.take_the_request_up(task=Task())
+    task.request = Context({})
+    celery.take_the_request_up(task=task)
     assert len(request_id.get()) == 16
-    celery.leave_the_request()
+    celery.leave_the_request(task=task)
 
 
 async def test_the_line_of_a_turn_counts_what_was_mended_and_what_was_not(
