@@ -79,7 +79,9 @@ def told_hits(hits: tuple[HistoryHit, ...]) -> dict[str, Any]:
 
 def without_numbers(text: str) -> str:
     """Bracketed numbers become numbers in parentheses: here they would be taken for sources."""
-    return _BRACKETED.sub(r"(\1)", text)
+    while (plain := _BRACKETED.sub(r"(\1)", text)) != text:
+        text = plain  # what was in brackets may stand in brackets itself
+    return plain
 
 
 def _words(arguments: Mapping[str, Any]) -> str:

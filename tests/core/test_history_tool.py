@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chat.agent.events import SourceFound, ToolFinished, ToolStarted
@@ -142,6 +142,7 @@ async def test_no_number_in_brackets_reaches_the_model(marked: str) -> None:
 
 
 @given(st.text(alphabet="[]【】 ^1290,-†ab", max_size=60))
+@example("[0【0]]")
 def test_numbers_stay_and_their_brackets_go(text: str) -> None:
     plain = without_numbers(text)
     assert not re.search(r"\[[\s^]*\d+\s*\]|【[\s^]*\d+\s*】", plain)
