@@ -51,6 +51,7 @@ RECALL = Histogram(
 )
 ACTIVE_RUNS = Gauge("lumina_active_runs", "Runs of this process", registry=registry)
 OPEN_SOCKETS = Gauge("lumina_open_sockets", "Sockets of this process", registry=registry)
+INDEX = Gauge("lumina_index_backlog", "Messages that are not indexed yet", registry=registry)
 QUEUE = Gauge("lumina_queue_length", "Tasks that wait for the worker", registry=registry)
 
 
@@ -69,9 +70,10 @@ def count_usage(usage: Usage) -> None:
     TOKENS.labels("completion").inc(usage.completion_tokens)
 
 
-def page(queue_length: float) -> bytes:
-    """Everything, as text. `queue_length` is not a number when nobody knows."""
+def page(queue_length: float, index_backlog: float) -> bytes:
+    """Everything, as text. What nobody knows is not a number."""
     QUEUE.set(queue_length)
+    INDEX.set(index_backlog)
     return generate_latest(registry)
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
+from django.db import DatabaseError
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -32,6 +33,7 @@ from chat import store
 from chat.accounts import asking
 from chat.accounts.views import address
 from chat.agent.sources import LIBRARY_DOMAIN, is_linkable
+from chat.database import in_database
 from chat.forgetting import forget_conversation
 from chat.forms import AskForm
 from chat.hub import hub
@@ -47,6 +49,7 @@ from chat.tree import Tree
 from chat.turns import path_page
 from chat.wiring import examples, metrics_access, model_label, question_max_chars
 from chat.working import working_of
+from memory.service import n_unindexed
 
 LIST_LENGTH = 200
 REFUSALS = {"unknown": 404, "too_many": 429, "quota": 429}
@@ -290,7 +293,15 @@ async def metrics(request: HttpRequest) -> HttpResponse:
     )
     if not allowed:
         raise Http404
-    return HttpResponse(counted.page(await _queue_length()), content_type=CONTENT_TYPE_LATEST)
+    page = counted.page(await _queue_length(), await _index_backlog())
+    return HttpResponse(page, content_type=CONTENT_TYPE_LATEST)
+
+
+async def _index_backlog() -> float:
+    try:
+        return await in_database(n_unindexed)()
+    except DatabaseError:
+        return math.nan
 
 
 async def _queue_length() -> float:

@@ -43,6 +43,7 @@ from memory.summarising import (
 from memory.summary_ports import Summariser, SummaryFailed, SummaryLimits, summarise_with
 
 __all__ = [
+    "EmbedderFailed",
     "FileRefused",
     "FoundLine",
     "HeldFacts",
@@ -69,6 +70,7 @@ __all__ = [
     "conversation_facts",
     "conversations",
     "count_tokens",
+    "embedder_name",
     "encode_pending",
     "exact_terms",
     "facts_from",
@@ -84,6 +86,7 @@ __all__ = [
     "left_window",
     "list_files",
     "message_reader",
+    "n_unindexed",
     "n_waiting",
     "note_of",
     "read_file",
@@ -305,6 +308,20 @@ def _embedder() -> Embedder | None:
         return embedding.embedder()
     except EmbedderFailed:
         return None
+
+
+def embedder_name() -> str:
+    """The encoder, after a trial; empty where there is none. Raises EmbedderFailed."""
+    encoder = embedding.embedder()
+    if encoder is None:
+        return ""
+    encoder.encode_question("Is somebody there?")
+    return encoder.name
+
+
+def n_unindexed(*, most: int = 10_000) -> int:
+    """How many final messages wait to be indexed, counted up to `most`."""
+    return recalling.n_pending(_readers[0], most)
 
 
 def encode_pending(*, limit: int) -> int:

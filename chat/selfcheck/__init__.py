@@ -39,6 +39,8 @@ def everything() -> list[Check]:
         _blocking("Queue", background.broker, background.broker_fix()),
         _blocking("Worker", background.worker, background.WORKER_FIX, seconds=10),
         _blocking("Schedule", background.schedule, background.WORKER_FIX),
+        _blocking("Index", background.index, storage.DATABASE_FIX),
+        _blocking("Encoder", background.encoder, background.ENCODER_FIX, seconds=35),
         Check(subject="Live updates", ask=background.channel_layer, seconds=4, fix=live_fix),
         Check(subject="Model", ask=services.model, seconds=20, fix=services.MODEL_FIX),
         *_searches(),

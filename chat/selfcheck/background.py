@@ -15,12 +15,14 @@ from kombu.exceptions import OperationalError
 from chat import queue, tasks
 from chat.models import WorkerSign
 from chat.selfcheck.findings import Finding, failure, ok, warning
+from memory.service import EmbedderFailed, embedder_name, n_unindexed
 
 ANSWER_SECONDS = 6.0
 LOOK_SECONDS = 0.1
 MANY_WAITING = 1_000
 SCHEDULE_LATE = timedelta(minutes=3)
 REDIS_FIX = "Start Redis, or correct REDIS_URL."
+ENCODER_FIX = "Correct LUMINA_EMBEDDER_URL and its model, or set LUMINA_EMBEDDER=none."
 WORKER_FIX = "celery -A lumina worker --beat (scripts/run starts it by itself)"
 
 
@@ -54,6 +56,22 @@ def worker() -> Finding:
         sentence = f"A task did not come back within {ANSWER_SECONDS:g} seconds; {_last_time()}."
         return failure(sentence, WORKER_FIX)
     return ok(f"A task came back after {seconds:.1f} seconds.")
+
+
+def index() -> Finding:
+    """What is not indexed yet costs the next question time; nothing is lost."""
+    waiting = n_unindexed()
+    if waiting > MANY_WAITING:
+        return warning(f"{waiting} messages wait to be indexed.", WORKER_FIX)
+    return ok(f"{waiting} {'message waits' if waiting == 1 else 'messages wait'} to be indexed.")
+
+
+def encoder() -> Finding:
+    try:
+        name = embedder_name()
+    except EmbedderFailed as error:
+        return failure(f"The encoder does not work: {error}", ENCODER_FIX)
+    return ok(f"{name} encodes." if name else "None: older lines are found by their words.")
 
 
 def _wait_for(name: str) -> float | None:

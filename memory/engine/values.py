@@ -44,14 +44,6 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class LineId:
-    """The address of a line: its message and its place in the message's clean text."""
-
-    message_id: str | int
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
 class PackedLine:
     """A line as it is shown. `parts` name what its score is the sum of. A counted list is of no
     message; a message that is kept whole has no span."""

@@ -64,10 +64,6 @@ class Vectors:
         scores[[at for at, _ in held]] = best @ weights / max(float(weights.sum()), 1e-9)
         return scores
 
-    @property
-    def token_bytes(self) -> int:
-        return sum(tokens.nbytes for tokens in self.tokens.values())
-
 
 _LINE_NUMBER = re.compile(r"^\s*\d+\t")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

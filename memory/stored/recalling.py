@@ -85,6 +85,10 @@ def remember_pending(
     return len(pending)
 
 
+def n_pending(reader: MessageReader, most: int) -> int:
+    return len(reader.pending(Mark.objects.values("message_id"), most))
+
+
 def open_history(
     reader: MessageReader,
     mark: Mark | None,

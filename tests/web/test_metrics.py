@@ -43,7 +43,7 @@ def values(text: str) -> dict[str, float]:
 
 
 def now() -> dict[str, float]:
-    return values(metrics.page(3).decode())
+    return values(metrics.page(3, 0).decode())
 
 
 def gained(before: dict[str, float]) -> dict[str, float]:
@@ -181,3 +181,16 @@ def test_without_a_token_an_empty_one_opens_nothing() -> None:
         assert not access.allows(
             authorization=authorization, peer="127.0.0.1", host="localhost", forwarded=False
         )
+
+
+def test_what_is_not_indexed_is_counted(alice: Any, settings: Any) -> None:
+    from memory.service import remember
+    from tests.web.test_memory_tasks import answered
+
+    settings.LUMINA_METRICS = True
+    run = answered(alice)
+    told = Client().get("/metrics", HTTP_HOST="127.0.0.1").content.decode()
+    assert "lumina_index_backlog 2.0" in told
+    remember(run.answer_id)
+    told = Client().get("/metrics", HTTP_HOST="127.0.0.1").content.decode()
+    assert "lumina_index_backlog 0.0" in told

@@ -464,3 +464,16 @@ def test_readiness_leaves_no_thread_behind() -> None:
     while any(one.name == "self-check" for one in threading.enumerate()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def test_an_encoder_that_is_not_there_is_a_failure_with_a_fix(settings: Any) -> None:
+    settings.LUMINA_EMBEDDER = "none"
+    assert background.encoder().level == "ok"
+    settings.LUMINA_EMBEDDER = "endpoint"
+    settings.LUMINA_EMBEDDER_URL = ""
+    told = background.encoder()
+    assert (told.level, told.fix) == ("failure", background.ENCODER_FIX)
+
+
+def test_the_index_says_how_much_waits() -> None:
+    assert background.index().level == "ok"
