@@ -88,6 +88,29 @@ def test_the_page_stays_where_one_reads_while_the_answer_grows(open_chat, model)
     assert holds(chat.page, near_end)
 
 
+def test_text_that_comes_before_the_scroll_is_told_of_keeps_nobody_from_the_end(open_chat, model):
+    """A scroll is told of with the next frame: what came in between is below the end one went to."""
+    grew = Gate()
+    model.play(says(f"{PARAGRAPH}\n\n" * 20, grew, "The end."))
+    chat = open_chat(viewport={"width": 1280, "height": 700})
+    chat.ask("Why?")
+    expect(chat.answer.locator("p")).to_have_count(19)
+    chat.page.mouse.move(700, 300)
+    chat.page.mouse.wheel(0, 1)
+    chat.answer.evaluate(
+        """answer => {
+          scrollTo(0, document.body.scrollHeight);
+          const more = document.createElement("p");
+          more.style.height = "900px";
+          answer.append(more);
+        }"""
+    )
+    at_end = "scrollY + innerHeight >= document.body.scrollHeight - 41"
+    assert holds(chat.page, at_end, 2)
+    grew.set()
+    chat.wait_for()
+
+
 @pytest.mark.parametrize("path", ["/c/999999/", "/nowhere"])
 def test_an_error_page_looks_like_the_rest(chat, path):
     response = chat.page.goto(f"{chat.url}{path}")

@@ -2,41 +2,65 @@
 // to the end: then it follows the end until they scroll up again.
 
 const NEAR_END_PX = 40;
+// How long the page's own movement may take where the browser does not say that it has ended.
+const OWN_MS = 1_500;
+const INPUTS = ["wheel", "touchmove", "keydown", "pointerdown"];
 
 export class Scrolling {
   #follows = false;
   #top = 0;
-  #own = false;
+  // As it was last painted: what has come since has not moved the person from the end.
+  #height = 0;
+  #own = 0;
 
   constructor(signal) {
     this.#top = document.documentElement.scrollTop;
-    addEventListener("scroll", () => this.#onScroll(), { signal, passive: true });
+    const passive = { signal, passive: true };
+    addEventListener("scroll", () => this.#onScroll(), passive);
+    addEventListener("scrollend", () => this.#endOwn(), passive);
+    for (const input of INPUTS) addEventListener(input, () => this.#endOwn(), passive);
+    const painted = new ResizeObserver(() => (this.#height = document.documentElement.scrollHeight));
+    painted.observe(document.body);
+    signal.addEventListener("abort", () => painted.disconnect());
   }
 
   get isAtEnd() {
-    const page = document.documentElement;
-    return page.scrollHeight - page.scrollTop - page.clientHeight < NEAR_END_PX;
+    return this.#reaches(document.documentElement.scrollHeight);
   }
 
   // Brings a part of the page to the top of the window, and stays there.
   show(element, { smoothly }) {
     this.#follows = false;
-    this.#own = true;
+    this.#endOwn();
+    this.#own = setTimeout(() => this.#endOwn(), OWN_MS);
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     element.scrollIntoView({ block: "start", behavior: smoothly && !calm ? "smooth" : "instant" });
-    setTimeout(() => (this.#own = false), smoothly && !calm ? 600 : 50);
   }
 
+  // To be called after the answer has grown.
   keepUp() {
     if (!this.#follows) return;
     const page = document.documentElement;
     page.scrollTop = page.scrollHeight;
   }
 
-  #onScroll() {
+  #reaches(height) {
     const page = document.documentElement;
-    const down = page.scrollTop > this.#top;
-    if (!this.#own) this.#follows = this.isAtEnd && (down || this.#follows);
-    this.#top = page.scrollTop;
+    return height - page.scrollTop - page.clientHeight < NEAR_END_PX;
+  }
+
+  // A scroll is told of with the next frame, perhaps after text that made the page longer.
+  #onScroll() {
+    const { scrollTop, scrollHeight } = document.documentElement;
+    const isDown = scrollTop > this.#top;
+    this.#top = scrollTop;
+    if (this.#own) return;
+    this.#follows = (isDown || this.#follows) && this.#reaches(Math.min(this.#height, scrollHeight));
+    if (!this.isAtEnd) this.keepUp();
+  }
+
+  #endOwn() {
+    clearTimeout(this.#own);
+    this.#own = 0;
   }
 }
