@@ -29,17 +29,17 @@ class Analysed:
     dates: dict[int, list[Dated]]
 
     def line_text(self, number: int) -> str:
-        return self.lines[number].span.of(self.text)
+        return self.lines[number].of(self.text)
 
     def bare(self, number: int) -> str:
         """A line without the number that a tool printed before it."""
         line = self.lines[number]
-        return self.text[line.body : line.span.end]
+        return self.text[line.body : line.end]
 
     def shown(self, number: int) -> str:
         """A line as it is printed while it is still so."""
         line = self.lines[number]
-        body = line.body - line.span.start
+        body = line.body - line.start
         return show_written(self.line_text(number), body, self.dates.get(number, ()))
 
 
@@ -57,7 +57,7 @@ def clean_text_of(message: Message) -> tuple[str, Call | None]:
 def analyse(message: Message, *, with_dates: bool = True) -> Analysed:
     text, call = clean_text_of(message)
     lines = tuple(split_lines(text))
-    terms = [terms_of(line.span.of(text)) for line in lines]
+    terms = [terms_of(line.of(text)) for line in lines]
     dates = _dates(message, text, lines) if with_dates else {}
     for number, found in dates.items():
         terms[number] += terms_of(" ".join(str(dated.when) for dated in found))
@@ -71,7 +71,7 @@ def _dates(message: Message, text: str, lines: tuple[Line, ...]) -> dict[int, li
         return {}
     dates = {}
     for number, line in enumerate(lines):
-        found = find_dates(line.span.of(text), message.at)
-        if found and code_spans(text).end_around(line.span.start) < 0:
+        found = find_dates(line.of(text), message.at)
+        if found and code_spans(text).end_around(line.start) < 0:
             dates[number] = found
     return dates

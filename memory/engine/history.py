@@ -47,8 +47,7 @@ class Entry:
     call: Call | None
 
     def line_text(self, number: int) -> str:
-        span = self.lines[number].span
-        return self.text[span.start : span.end]
+        return self.lines[number].of(self.text)
 
 
 class History(AtHand):
@@ -243,7 +242,7 @@ class History(AtHand):
         if renewed is not None and not past:
             return renewed
         dates = self._dates.get(row, ())
-        shown = show_written(entry.line_text(number), line.body - line.span.start, dates)
+        shown = show_written(entry.line_text(number), line.body - line.start, dates)
         if dates:
             return shown
         told = shown.startswith("- ")
@@ -356,14 +355,15 @@ def n_bytes_of(text: str) -> int:
 def rows_of(entry: Entry) -> list[Row]:
     """The lines of a tool's output as versions compare them."""
     return [
-        Row(entry.first_row + at, _bare_rows(entry.text[line.body : line.span.end]))
+        Row(entry.first_row + at, _bare_rows(entry.text[line.body : line.end]))
         for at, line in enumerate(entry.lines)
     ]
 
 
 def _bare_rows(text: str) -> str:
     """A line without the white space round its rows: what versions compare."""
-    return "\n".join(row.strip() for row in text.splitlines())
+    rows = text.splitlines()
+    return rows[0].strip() if len(rows) == 1 else "\n".join(row.strip() for row in rows)
 
 
 # --- What is encoded -----------------------------------------------------------------------------

@@ -50,19 +50,17 @@ class LineIndex:
 
     def add(self, terms: Iterable[str]) -> int:
         """Take in a line by its terms, repetition counted, and return its number."""
-        doc = len(self._lengths)
-        counted: dict[str, int] = {}
-        length = 0
-        for term in terms:
-            counted[term] = counted.get(term, 0) + 1
-            length += 1
+        doc, held = len(self._lengths), list(terms)
         postings, posting = self._postings, doc << _SHIFT
+        counted = dict.fromkeys(held, 1)
+        if len(counted) < len(held):
+            counted = Counter(held)
         for term, tf in counted.items():
             postings[term].append(posting + tf)
-        self._lengths.append(length)
+        self._lengths.append(len(held))
         self._terms.append(tuple(counted))
         self.n_docs += 1
-        self.n_terms += length
+        self.n_terms += len(held)
         return doc
 
     def remove(self, doc: int) -> None:

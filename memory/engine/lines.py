@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 from memory.engine.values import Span
@@ -19,23 +19,24 @@ LONGEST_CHARS = 320
 _JOINED_LINES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """`n_inside` lines after this one are enclosed by it; `body` is where the text begins after a
-    line number that a tool printed."""
-
-    span: Span
-    body: int
-    n_inside: int
-
-
 @dataclass(slots=True)
-class _Piece:
+class Line:
+    """The range [start, end) of a text. `n_inside` lines after this one are enclosed by it; `body`
+    is where the text begins after a line number that a tool printed. Most objects that a history
+    makes are lines: they hold numbers alone and are not frozen, which would double their cost."""
+
     start: int
     end: int
     body: int
-    indent: int
     n_inside: int = 0
+    indent: int = field(default=0, repr=False, compare=False)
+
+    @property
+    def span(self) -> Span:
+        return Span(self.start, self.end)
+
+    def of(self, text: str) -> str:
+        return text[self.start : self.end]
 
 
 _NUMBER = re.compile(r"[ \t]*\d{1,6}(?:\t|→|[ ]?[|│:][ ]?(?![/\d]))|[ \t]*\d{1,6}[ ]{2}(?=\S| )")
@@ -45,12 +46,12 @@ _BRACKETS = re.compile(r"[()\[\]{}]")
 
 def split_lines(text: str) -> list[Line]:
     """The lines of a text, in order, without overlap."""
-    pieces = list(_pieces(text))
-    _enclose(pieces)
-    return [Line(Span(p.start, p.end), p.body, p.n_inside) for p in pieces]
+    lines = list(_lines(text))
+    _enclose(lines)
+    return lines
 
 
-def _pieces(text: str) -> Iterator[_Piece]:
+def _lines(text: str) -> Iterator[Line]:
     rows = list(_rows(text))
     at = 0
     while at < len(rows):
@@ -58,13 +59,14 @@ def _pieces(text: str) -> Iterator[_Piece]:
         size = _joined(text, rows, at)
         last = rows[at + size - 1]
         if last.end - row.start <= LONGEST_CHARS:
-            yield _Piece(row.start, last.end, row.body, row.indent)
+            row.end = last.end
+            yield row
         else:
             yield from _cut(text, row)
         at += size
 
 
-def _rows(text: str) -> Iterator[_Piece]:
+def _rows(text: str) -> Iterator[Line]:
     """The lines that hold more than white space, trailing space left off."""
     start = 0
     numbered = _is_numbered(text)
@@ -76,7 +78,7 @@ def _rows(text: str) -> Iterator[_Piece]:
         first = number.end() if number else start
         body = stop - len(text[first:stop].lstrip())
         if stop > body:
-            yield _Piece(start, stop, body, _indent(text, first, body))
+            yield Line(start, stop, body, indent=_indent(text, first, body))
         start = end + 1
 
 
@@ -106,7 +108,7 @@ def _indent(text: str, start: int, body: int) -> int:
     return column
 
 
-def _joined(text: str, rows: list[_Piece], at: int) -> int:
+def _joined(text: str, rows: list[Line], at: int) -> int:
     """How many rows belong together: up to the one that closes the brackets, if one soon does."""
     depth = 0
     for size in range(1, _JOINED_LINES + 1):
@@ -133,13 +135,13 @@ _ABBREVIATION = re.compile(
 _SPACE = re.compile(r"\s+")
 
 
-def _cut(text: str, row: _Piece) -> Iterator[_Piece]:
+def _cut(text: str, row: Line) -> Iterator[Line]:
     start = row.start
     for end in _ends(text, row.body, row.end):
         stop = start + len(text[start:end].rstrip())
         if stop > start:
             body = row.body if start == row.start else start
-            yield _Piece(start, stop, body, row.indent)
+            yield Line(start, stop, body, indent=row.indent)
         start = end
 
 
@@ -176,13 +178,13 @@ def _word_end(text: str, start: int) -> int:
 # --- What encloses what --------------------------------------------------------------------------
 
 
-def _enclose(pieces: list[_Piece]) -> None:
-    """A piece encloses those after it that are further indented, up to the first that is not."""
-    open_pieces: list[tuple[int, _Piece]] = []
-    for at, piece in enumerate(pieces):
-        while open_pieces and open_pieces[-1][1].indent >= piece.indent:
-            first, closed = open_pieces.pop()
+def _enclose(lines: list[Line]) -> None:
+    """A line encloses those after it that are further indented, up to the first that is not."""
+    open_lines: list[tuple[int, Line]] = []
+    for at, line in enumerate(lines):
+        while open_lines and open_lines[-1][1].indent >= line.indent:
+            first, closed = open_lines.pop()
             closed.n_inside = at - first - 1
-        open_pieces.append((at, piece))
-    for first, closed in open_pieces:
-        closed.n_inside = len(pieces) - first - 1
+        open_lines.append((at, line))
+    for first, closed in open_lines:
+        closed.n_inside = len(lines) - first - 1

@@ -137,17 +137,22 @@ class Packer:
         for topic in sorted(ledger.tallies, key=lambda topic: topic not in asked):
             share = LIST_SHARE if topic in asked else QUIET_SHARE
             allowed = min(block.left, int(share * self.budget))
-            n_names = self._fitting(topic, allowed)
-            if n_names and (topic in asked or n_names == ledger.size(topic)):
+            n_names = self._fitting(topic, allowed, whole=topic not in asked)
+            if n_names:
                 entry = ledger.entry(topic, n_names)
                 block.lists.append(entry)
                 block.left -= self.count(entry + "\n")
 
-    def _fitting(self, topic: Topic, allowed: int) -> int:
-        """How many names of a counted list fit, the newest first."""
-        most = min(self.history.ledger.size(topic), allowed)  # a name costs a token at least
+    def _fitting(self, topic: Topic, allowed: int, *, whole: bool) -> int:
+        """How many names of a counted list fit, the newest first; `whole`: all of them or none."""
+        size = self.history.ledger.size(topic)
+        most = min(size, allowed)  # a name costs a token at least
+        if whole and most < size:
+            return 0
         if self._list_fits(topic, most, allowed):
             return most
+        if whole:
+            return 0
         fits, too_many = 0, most
         while too_many - fits > 1:
             tried = (fits + too_many) // 2
@@ -173,14 +178,22 @@ class Packer:
             if self.plan.once and same in block.shown:
                 block.left_out["shown already"] += 1
                 continue
-            cost = history.cost(row, past=self.past) + self._frame_cost(block, number)
+            cost = history.cost(row, past=self.past)
+            is_new = number not in block.messages
+            if is_new:
+                cost += self._frame_cost(block, number)
             if cost > block.left:
                 misses += 1
                 if misses > _MISSES or block.left < 4:
                     break
                 continue
             misses = 0
-            self._take(block, row, number, cost, score, same)
+            block.left -= cost
+            block.rows[row] = score
+            block.shown.add(same)
+            if is_new:
+                block.messages.add(number)
+                block.days.add(day(history.entries[number].message))
 
     def _candidates(self, ranked: Ranked, block: _Block) -> Iterator[_Candidate]:
         """Best first; after those that are ranked those that are not, newest first."""
@@ -207,8 +220,6 @@ class Packer:
             rows, positions = rows[n:], positions[n:]
 
     def _frame_cost(self, block: _Block, number: int) -> int:
-        if number in block.messages:
-            return 0
         message = self.history.entries[number].message
         cost = self.count(heading(message, self._next_source(block, message)) + "\n")
         date = day(message)
@@ -219,15 +230,6 @@ class Packer:
         if self.first_source is None or message.role != "tool":
             return None
         return self.first_source + len(block.messages)
-
-    def _take(
-        self, block: _Block, row: int, number: int, cost: int, score: float, same: int
-    ) -> None:
-        block.left -= cost
-        block.rows[row] = score
-        block.shown.add(same)
-        block.messages.add(number)
-        block.days.add(day(self.history.entries[number].message))
 
     # --- Printing --------------------------------------------------------------------------------
 
@@ -310,14 +312,15 @@ class Packer:
         whole = [term for term in self.history.by_rarity(self.asked.terms) if "…" not in term]
         lines = [PackedLine(None, entry, "counted list") for entry in block.lists]
         for row in sorted(block.rows):
-            entry, number = self.history.entry_of(row)
-            parts = ranked.parts(self.history.layout.position(row))
+            number = self.history.layout.message.at(row)
+            entry, position = self.history.entries[number], row - number - 1
+            parts = ranked.parts(position)
             lines.append(
                 PackedLine(
                     entry.message.id,
                     self.history.shown(row, past=self.past),
-                    self._reason(ranked, row, parts, whole),
-                    entry.lines[number].span,
+                    self._reason(row, whole, ranked.words.item(position), parts),
+                    entry.lines[row - entry.first_row].span,
                     block.rows[row],
                     parts,
                 )
@@ -329,13 +332,13 @@ class Packer:
         return tuple(lines)
 
     def _reason(
-        self, ranked: Ranked, row: int, parts: Mapping[str, float], terms: Sequence[str]
+        self, row: int, terms: Sequence[str], by_words: float, parts: Mapping[str, float]
     ) -> str:
         """Why a line is there, in words a person can check."""
-        matched = self.history.matched(row, terms)
+        matched = self.history.matched(row, terms) if by_words > 0 else ()
         if matched:
             reason = f"has {', '.join(matched[:4])}"
-        elif ranked.words.item(self.history.layout.position(row)) > 0:
+        elif by_words > 0:
             reason = "near a line with the question's words"
         else:
             reason = "close in meaning" if parts else "newest that fits"

@@ -21,8 +21,8 @@ def sentences(text: str) -> Iterator[str]:
     """The sentences of a text in order, on one line each, without the marks of Markdown."""
     code = code_spans(text)
     for line in split_lines(text):
-        fenced = code.end_around(line.span.start) >= line.span.end
-        row = text[line.span.start : line.span.end]
+        fenced = code.end_around(line.start) >= line.end
+        row = text[line.start : line.end]
         if fenced or _TABLE.match(row):
             continue
         yield from _within(_OPENER.sub("", row.strip(), count=1))

@@ -94,10 +94,10 @@ def _pieces(text: str, chunk_tokens: int, count: CountTokens) -> Iterator[str]:
         return
     start = end = used = 0
     for line in split_lines(text):
-        cost = count(text[line.span.start : line.span.end] + "\n")
+        cost = count(line.of(text) + "\n")
         if used and used + cost > most:
             yield text[start:end]
-            start, used = line.span.start, 0
+            start, used = line.start, 0
         used += cost
-        end = line.span.end
+        end = line.end
     yield text[start:end]

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from memory.engine.dates import Dated, Interval
 from memory.engine.lines import Line
-from memory.engine.values import Span
 
 VERSION = 2
 
@@ -64,13 +63,13 @@ def short_hash(text: str) -> str:
 
 
 def spans_of(lines: Sequence[Line]) -> bytes:
-    rows = [(line.span.start, line.span.end, line.body, line.n_inside) for line in lines]
+    rows = [(line.start, line.end, line.body, line.n_inside) for line in lines]
     return np.array(rows, SPANS).tobytes()
 
 
 def lines_of(spans: bytes) -> tuple[Line, ...]:
     rows = np.frombuffer(spans, SPANS).tolist()
-    return tuple(Line(Span(start, end), body, inside) for start, end, body, inside in rows)
+    return tuple(Line(*row) for row in rows)
 
 
 def dates_as_json(dates: dict[int, list[Dated]]) -> list[list[Any]] | None:

@@ -166,7 +166,7 @@ class StoredHistory(History):
     def _bare(self, row: int) -> str:
         entry, number = self.entry_of(row)
         line = entry.lines[number]
-        return entry.text[line.body : line.span.end]
+        return entry.text[line.body : line.end]
 
     def times(self, row: int) -> int:
         return self._times_of[row]
