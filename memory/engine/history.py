@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -263,10 +263,9 @@ class History(AtHand):
         """The terms of a question, the rarest first."""
         return sorted(terms, key=lambda term: (self.index.df(term), term))
 
-    def matched(self, row: int, terms: Iterable[str]) -> list[str]:
-        """Those of the terms that a line holds, in their order."""
-        held = self.index.terms_of(row)
-        return [term for term in terms if term in held]
+    def matched(self, row: int, places: Mapping[str, float]) -> list[str]:
+        """Those of the terms that a line holds, by their places."""
+        return sorted(filter(places.__contains__, self.index.terms_of(row)), key=places.__getitem__)
 
     def numbers_of(self, message_ids: Iterable[str | int]) -> set[int]:
         """The places of messages by their ids; an id that is not there has none."""

@@ -26,19 +26,30 @@ _TITLES: dict[Topic, str] = {
     "runs": "Commands and tests run",
     "failures": "Calls that failed",
 }
+_BY_US = r"\b(?:you|we|i|they|been)\s+(?:\w+\s+)?"
+"""Before a word that names a thing as well as a deed: "did you search", not "the search"."""
 _WORDS: dict[Topic, re.Pattern[str]] = {
     "searches": re.compile(
-        r"search|quer(?:y|ies)|grep|looked? (?:up|for)|such|gesucht|b[uú]squeda|busc|recherch"
-        r"|ricerc|pesquis|поиск|искал|αναζητ|بحث|खोज|搜索|查询|検索", re.I),
+        rf"\bsearch(?:es|ed|ing)\b|\bquer(?:ies|ied)\b|\bgrep|\blook(?:ed|ing)? (?:up|for)\b"
+        rf"|{_BY_US}(?:search|query)\b|gesucht|suchen\b|b[uú]squedas?\b|busc|recherch|ricerc"
+        r"|pesquis|поиск|искал|αναζητ|بحث|खोज|搜索|查询|検索", re.I),
     "changes": re.compile(
-        r"chang|edit|modif|wr(?:ote|ite|itten)|touch|creat|updat|patch|geändert|bearbeit|cambi"
-        r"|edit|modific|измен|правк|άλλαξ|تعديل|غي|बदल|修改|改|変更|編集", re.I),
+        rf"\b(?:changes|changed|changing|edits|edited|editing|touched|wrote|written|created|updated"
+        rf"|patched|patches|modif\w+)\b|{_BY_US}(?:change|edit|touch|write|create|update|patch)\b"
+        r"|geändert|bearbeitet|cambi|\bedit(?:ad[oa]s?|ó|aste|é|és|iert\w*)\b|измен|правк|άλλαξ"
+        r"|تعديل|غي|बदल|修改|改|変更|編集", re.I),
     "reads": re.compile(
-        r"\bread|open|look(?:ed)? at|visit|fetch|view|pages?|sources?|sites?|gelesen|geöffnet"
-        r"|le[ií]|abr|lu(?:es?|s)?\b|lett|прочита|читал|διάβα|قرأ|पढ|读|看了|読", re.I),
-    "runs": re.compile(r"\brun|\bran\b|commands?|tests?|execut|ausgeführt|ejecut|запус", re.I),
-    "failures": re.compile(r"fail|error|went wrong|broke|fehl|fall[oó]|échou|erreur|ошиб|失败|失敗",
-                           re.I),
+        rf"\b(?:opened|looked at|visited|fetched|viewed|pages|sources|sites)\b"
+        rf"|\b(?:files?|pages?|articles?|documents?)\s+(?:\w+\s+){{0,3}}read\b"
+        rf"|{_BY_US}(?:read|reading|open|look(?:ed)? at|visit|fetch|view)\b|gelesen|geöffnet"
+        r"|\ble[ií]|\babr(?:i|ió|iste|ie)|\blu(?:es?|s)?\b|\blett|прочита|читал|διάβα|قرأ|पढ|读|看了|読",
+        re.I),
+    "runs": re.compile(
+        rf"\b(?:ran|commands|tests|executed)\b|{_BY_US}(?:run|test|execute)\b"
+        r"|ausgeführt|ejecut|запус", re.I),
+    "failures": re.compile(
+        rf"\b(?:fail(?:s|ed|ing|ures?)?|errors|went wrong|broke)\b|fehlgeschlagen|\bfehler"
+        r"|fall[oó]|échou|erreur|ошиб|失败|失敗", re.I),
 }  # fmt: skip
 _TOPIC_OF: dict[str, Topic] = {
     "read": "reads", "change": "changes", "run": "runs", "search": "searches",

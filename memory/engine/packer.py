@@ -309,7 +309,8 @@ class Packer:
     ) -> tuple[PackedLine, ...]:
         self.history.before_reasons(sorted(block.rows))
         # The beginnings of words are among the terms, too: they tell a reader nothing.
-        whole = [term for term in self.history.by_rarity(self.asked.terms) if "…" not in term]
+        whole = (term for term in self.history.by_rarity(self.asked.terms) if "…" not in term)
+        places = {term: place for place, term in enumerate(whole)}
         lines = [PackedLine(None, entry, "counted list") for entry in block.lists]
         for row in sorted(block.rows):
             number = self.history.layout.message.at(row)
@@ -319,7 +320,7 @@ class Packer:
                 PackedLine(
                     entry.message.id,
                     self.history.shown(row, past=self.past),
-                    self._reason(row, whole, ranked.words.item(position), parts),
+                    self._reason(row, places, ranked.words.item(position), parts),
                     entry.lines[row - entry.first_row].span,
                     block.rows[row],
                     parts,
@@ -332,10 +333,10 @@ class Packer:
         return tuple(lines)
 
     def _reason(
-        self, row: int, terms: Sequence[str], by_words: float, parts: Mapping[str, float]
+        self, row: int, places: Mapping[str, float], by_words: float, parts: Mapping[str, float]
     ) -> str:
         """Why a line is there, in words a person can check."""
-        matched = self.history.matched(row, terms) if by_words > 0 else ()
+        matched = self.history.matched(row, places) if by_words > 0 else ()
         if matched:
             reason = f"has {', '.join(matched[:4])}"
         elif by_words > 0:
