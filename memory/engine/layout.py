@@ -124,8 +124,9 @@ class Layout:
             self._leave_gap()
         slot = self.n_slots
         self.message.extend(message, n + 1)
-        self.is_line.extend([False, *[True] * n], n + 1)
-        self.slot.extend([slot, *range(slot, slot + n)], n + 1)
+        self.is_line.extend(True, n + 1)
+        self.is_line.values[first] = False
+        self.slot.extend(np.maximum(np.arange(slot - 1, slot + n), slot), n + 1)
         ends = [slot + n, *(slot + at + inside + 1 for at, inside in enumerate(n_inside))]
         self.end_slot.extend(ends, n + 1)
         self.rows.extend(np.arange(first + 1, first + 1 + n), n)

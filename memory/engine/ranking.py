@@ -19,10 +19,11 @@ def order(scores: Floats, limit: int | None = None) -> NDArray[np.int64]:
     and those are sorted many times faster than scores with their places.
     """
     found = np.flatnonzero(scores > 0)
-    values = scores[found]
+    values = scores.take(found)
     if limit is not None and len(found) > limit:
-        enough = values >= np.partition(values, len(values) - limit)[len(values) - limit]
-        found, values = found[enough], values[enough]
+        least = np.partition(values, len(values) - limit)[len(values) - limit]
+        enough = np.flatnonzero(values >= least)
+        found, values = found.take(enough), values.take(enough)
     bits = values.astype(np.float32, copy=False).view(np.int32)
     keys = bits.astype(np.int64) << 32 | (_LOW - found)
     keys.sort()

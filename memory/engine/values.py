@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 Role = Literal["user", "assistant", "tool"]
 Policy = Literal["fill", "lean"]
@@ -32,8 +33,7 @@ class Message:
     ok: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Half-open range [start, end) in Python characters of a named text."""
 
     start: int
@@ -43,8 +43,7 @@ class Span:
         return text[self.start : self.end]
 
 
-@dataclass(frozen=True, slots=True)
-class PackedLine:
+class PackedLine(NamedTuple):
     """A line as it is shown. `parts` name what its score is the sum of. A counted list is of no
     message; a message that is kept whole has no span."""
 
@@ -53,7 +52,7 @@ class PackedLine:
     reason: str
     span: Span | None = None
     score: float = 0.0
-    parts: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ the length of a line are the weighted sums over these surroundings; the formula 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -33,11 +33,25 @@ def word_scores(index: LineIndex, layout: Layout, terms: Mapping[str, float]) ->
         return np.zeros(0, np.float32)
     scores: Floats = np.zeros(layout.n_slots, np.float32)
     norms = _norms(layout)
-    for name, weight in terms.items():
-        if index.has(name):
-            _add_term(scores, norms, layout, _Term.of(index, layout, name), weight)
+    for rows, counts, weight in _postings(index, terms):
+        _add_term(scores, norms, layout, _Term.of(layout, rows, counts), weight)
     by_position: Floats = scores[layout.slots.values]
     return by_position
+
+
+def _postings(
+    index: LineIndex, terms: Mapping[str, float]
+) -> Iterator[tuple[Numbers, Numbers, float]]:
+    """Where each term is, how often, and its weight. A word and its beginning are often in the same
+    lines: terms that no line tells apart are counted once, with their weights together."""
+    found: dict[tuple[bytes, bytes], tuple[Numbers, Numbers, float]] = {}
+    for name, weight in terms.items():
+        rows, counts = index.tf(name)
+        if len(rows):
+            key = rows.tobytes(), counts.tobytes()
+            known = found.get(key)
+            found[key] = rows, counts, weight + (known[2] if known else 0.0)
+    yield from found.values()
 
 
 def _norms(layout: Layout) -> Floats:
@@ -56,8 +70,7 @@ class _Term(NamedTuple):
     shares: Doubles
 
     @classmethod
-    def of(cls, index: LineIndex, layout: Layout, name: str) -> _Term:
-        rows, counts = index.tf(name)
+    def of(cls, layout: Layout, rows: Numbers, counts: Numbers) -> _Term:
         slots, ends = layout.slot.values[rows], layout.end_slot.values[rows]
         in_line = layout.is_line.values[rows]
         starts = slots + in_line
