@@ -10,7 +10,7 @@ French, Italian and Portuguese; other languages are left as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Literal
@@ -47,12 +47,15 @@ class Dated:
 
 def find_dates(text: str, at: datetime | None) -> list[Dated]:
     """The relative dates of a text written at a time, in order, without overlap."""
-    if at is None or not _may_speak_of_dates(text):
+    if at is None:
+        return []
+    text = text.translate(_LOOKALIKES)
+    if not _may_speak_of_dates(text):
         return []
     today = at.date()
     found = []
     position = 0
-    for match in _PHRASES.finditer(text):
+    for match in _phrases(text):
         if match.start() < position or _is_left_alone(text, match):
             continue
         when = _resolve(match, today, at)
@@ -74,6 +77,9 @@ def annotate(text: str, dates: Sequence[Dated]) -> str:
         position = dated.end
     return "".join([*parts, text[position:]])
 
+
+# Letters that a pattern takes for those of the words below where case counts for nothing.
+_LOOKALIKES = str.maketrans({"ſ": "s", "ı": "i", "İ": "I"})
 
 # --- What is left alone --------------------------------------------------------------------------
 
@@ -211,6 +217,30 @@ def _may_speak_of_dates(text: str) -> bool:
     return any(phrase <= words for phrase in _TOGETHER)
 
 
+_RUN = re.compile(r"\w+")
+_FIRST = {
+    _RUN.findall(phrase)[0]
+    for phrases in (_NUMBERS, _VAGUE, _DAYS, _WHICH, _WEEKDAYS, _SPANS)
+    for phrase in phrases
+}
+_FIRST |= _BESIDE_UNITS | {"el", "la", "le", "by", "until", "till", "before", "bis", "hasta"}
+_FIRST |= {"avant", "on", "am"}
+_MOST_DIGITS = 3
+
+
+def _phrases(text: str) -> Iterator[re.Match[str]]:
+    """The phrases of a text, without overlap: looked for where a word stands that can begin one."""
+    position = 0
+    for run in _RUN.finditer(text):
+        word = run[0].lower()
+        begins = word in _FIRST or (len(word) <= _MOST_DIGITS and word.isdigit())
+        if begins and run.start() >= position:
+            match = _PHRASES.match(text, run.start())
+            if match:
+                position = match.end()
+                yield match
+
+
 # "por la mañana" and "am Morgen" are the morning; "cada mañana" is every day.
 _MORNING = re.compile(
     r"(?:\b(?:la|cada|esta|de|una|am|guten|jeden|heute|gestern|diesen|buona?|que)\s)$",
@@ -222,6 +252,14 @@ _MORNING = re.compile(
 
 
 def _resolve(match: re.Match[str], today: date, at: datetime) -> Interval | None:
+    """None where the words mean no date, or one that no calendar has."""
+    try:
+        return _meant(match, today, at)
+    except (OverflowError, ValueError):
+        return None
+
+
+def _meant(match: re.Match[str], today: date, at: datetime) -> Interval | None:
     if match["ago"]:
         return _counted(match["ago_n"], match["ago_unit"], -1, today, at)
     if match["since"]:

@@ -1,4 +1,4 @@
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -85,3 +85,24 @@ def test_a_message_without_a_time_is_left_alone():
 def test_a_date_is_added_once():
     once = dated("We deployed yesterday and again two weeks ago.")
     assert dated(once) == once
+
+
+@pytest.mark.parametrize(
+    ("phrase", "date"),
+    [("last ſunday", "2026-03-29"), ("YESTERDAY", "2026-03-30"), ("FRİDAY last, last frıday", "27")],
+)
+def test_letters_that_only_look_like_others_break_nothing(phrase, date):
+    assert date in dated(phrase)
+
+
+@pytest.mark.parametrize("phrase", ["yesterday", "last year", "3 weeks ago", "in 999 years"])
+def test_a_date_that_no_calendar_has_is_none(phrase):
+    first, last = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+    assert phrase in (dated(phrase, first), dated(phrase, last))
+
+
+def test_phrases_are_found_wherever_they_begin():
+    text = "Yesterday (last week) x3 days ago, 3 days ago; la semana pasada,vorgestern"
+    assert [date.when.precision for date in find_dates(text, TUESDAY)] == [
+        "day", "days", "day", "days", "day",
+    ]  # fmt: skip
