@@ -7,8 +7,9 @@ from typing import Any
 
 from django import forms
 
+from chat.clock import known_zone
 from chat.store import Ask, SessionFacts
-from chat.wiring import known_zone, question_max_chars
+from chat.wiring import question_max_chars
 from memory.service import clean_text, without_secrets
 
 MAX_ID = 2**63 - 1

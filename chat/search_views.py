@@ -13,9 +13,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from chat import store
+from chat.clock import known_zone
 from chat.models import Conversation, User
 from chat.searching_history import Found, Wanted, find
-from chat.wiring import known_zone
 
 MAX_ID = 2**63 - 1
 MAX_QUERY_CHARS = 400

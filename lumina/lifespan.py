@@ -54,14 +54,14 @@ async def _start() -> None:
 
 
 async def _warm_up() -> None:
-    from chat.wiring import warm_up
+    from chat.services import warm_up
 
     await warm_up()
 
 
 async def _end() -> None:
     from chat.runs import manager
-    from chat.wiring import close_services
+    from chat.services import close_services
 
     await manager.shutdown()
     await close_services()

@@ -16,6 +16,7 @@ from chat.agent.prompts import situation
 from chat.agent.sources import canonical_url
 from chat.agent.values import History
 from chat.agent.window import note_cost, omitted
+from chat.clock import known_zone
 from chat.inspecting.reading import Stored, older_pieces, refs_in, window_pieces
 from chat.inspecting.values import (
     Gathered,
@@ -31,7 +32,7 @@ from chat.inspecting.values import (
 from chat.models import Passage, Run, RunEvent, Source
 from chat.session import session_text
 from chat.steps import steps_of
-from chat.wiring import known_zone, system_now
+from chat.wiring import system_now
 from memory.service import KeptSummary, count_tokens, file_paths, summaries_of
 
 Receipt = Mapping[str, Any]

@@ -14,7 +14,8 @@ from chat.agent.values import Message
 from chat.library_models import LibraryDocument, LibraryFolder
 from chat.providers.models.discovery import Tried, look_for_models
 from chat.selfcheck.findings import Finding, failure, ok, warning
-from chat.wiring import ModelSetup, model_setup, remote_model, services
+from chat.services import remote_model, services
+from chat.wiring import ModelSetup, model_setup
 
 if TYPE_CHECKING:
     from chat.providers.models.openai_compatible import OpenAICompatibleModel

@@ -48,7 +48,7 @@ _WORDS: dict[Topic, re.Pattern[str]] = {
         rf"\b(?:ran|commands|tests|executed)\b|{_BY_US}(?:run|test|execute)\b"
         r"|ausgeführt|ejecut|запус", re.I),
     "failures": re.compile(
-        rf"\b(?:fail(?:s|ed|ing|ures?)?|errors|went wrong|broke)\b|fehlgeschlagen|\bfehler"
+        r"\b(?:fail(?:s|ed|ing|ures?)?|errors|went wrong|broke)\b|fehlgeschlagen|\bfehler"
         r"|fall[oó]|échou|erreur|ошиб|失败|失敗", re.I),
 }  # fmt: skip
 _TOPIC_OF: dict[str, Topic] = {

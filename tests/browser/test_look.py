@@ -89,7 +89,7 @@ def test_the_page_stays_where_one_reads_while_the_answer_grows(open_chat, model)
 
 
 def test_text_that_comes_before_the_scroll_is_told_of_keeps_nobody_from_the_end(open_chat, model):
-    """A scroll is told of with the next frame: what came in between is below the end one went to."""
+    """A scroll is told of with the next frame: what came since is below the end one went to."""
     grew = Gate()
     model.play(says(f"{PARAGRAPH}\n\n" * 20, grew, "The end."))
     chat = open_chat(viewport={"width": 1280, "height": 700})

@@ -24,7 +24,8 @@ print(*(name for name in sys.modules if sys.modules[name] is not None))
 """
 # Who reads settings of the agent beside `chat.wiring`, and why it may.
 READERS_OF_SETTINGS = {
-    "chat/wiring.py": "picks the parts and connects them",
+    "chat/wiring.py": "builds what a run needs",
+    "chat/services.py": "picks the models and search engines",
     "memory/embedding.py": "picks the encoder of the history",
     "chat/accounts/rules.py": "gives accounts their rates and quotas, which no agent sees",
     "chat/accounts/stored.py": "puts what an owner stored where the environment is silent",

@@ -88,7 +88,7 @@ async def _services_closed(model: Any) -> AsyncIterator[None]:
     """Runs end and connections close before the model's server does, which is why it is named."""
     yield
     from chat.runs import manager
-    from chat.wiring import close_services
+    from chat.services import close_services
 
     await manager.shutdown()
     await close_services()

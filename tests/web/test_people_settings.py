@@ -18,7 +18,8 @@ from chat.accounts.models import AuditEntry, StoredSetting
 from chat.accounts.vault import Unreadable, Vault
 from chat.database import in_database
 from chat.models import User
-from chat.wiring import secrets_in_use, services
+from chat.services import services
+from chat.wiring import secrets_in_use
 from tests.servers.model_script import say
 from tests.servers.model_server import ModelServer
 

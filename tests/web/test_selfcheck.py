@@ -33,7 +33,8 @@ from chat.selfcheck.findings import (
     warning,
     worst_first,
 )
-from chat.wiring import close_services, secrets_in_use
+from chat.services import close_services
+from chat.wiring import secrets_in_use
 from scripts.lib.ports import free_port
 from tests.servers.model_script import fail, say
 from tests.servers.search import Row, searxng_answer

@@ -331,11 +331,11 @@ async def test_today_is_the_day_of_whoever_asks(page_of, alice, model, monkeypat
     from datetime import UTC, datetime
     from zoneinfo import ZoneInfo
 
-    from chat import wiring
+    from chat import clock
 
     evening = datetime(2026, 4, 1, 3, 30, tzinfo=UTC)
     los_angeles = ZoneInfo("America/Los_Angeles")
-    monkeypatch.setattr(wiring.ZoneClock, "now", lambda clock: evening.astimezone(clock.zone))
+    monkeypatch.setattr(clock.ZoneClock, "now", lambda own: evening.astimezone(own.zone))
     server = model([say("Fine."), say("Fine.")])
     page = await page_of(alice)
     await page.ask("What day is it?", time_zone=los_angeles.key)

@@ -18,8 +18,8 @@ from chat.forms import AskForm
 from chat.hub import hub
 from chat.models import Run
 from chat.runs import manager
+from chat.services import close_services
 from chat.steps import Steps
-from chat.wiring import close_services
 
 
 class Command(BaseCommand):

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from chat.selfcheck import check_everything
 from chat.selfcheck.findings import Finding
-from chat.wiring import close_services
+from chat.services import close_services
 
 MARKS = {"ok": "✓", "warning": "!", "failure": "✗"}
 

@@ -89,7 +89,11 @@ def test_a_date_is_added_once():
 
 @pytest.mark.parametrize(
     ("phrase", "date"),
-    [("last ſunday", "2026-03-29"), ("YESTERDAY", "2026-03-30"), ("FRİDAY last, last frıday", "27")],
+    [
+        ("last ſunday", "2026-03-29"),
+        ("YESTERDAY", "2026-03-30"),
+        ("last frıday", "2026-03-27"),
+    ],
 )
 def test_letters_that_only_look_like_others_break_nothing(phrase, date):
     assert date in dated(phrase)
