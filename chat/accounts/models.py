@@ -173,6 +173,7 @@ class AuditEntry(models.Model):
         DELETED = "deleted", "deleted"
         EXPORTED = "exported", "exported"
         SETTING_CHANGED = "setting_changed", "changed a setting"
+        INDEX_REBUILT = "index_rebuilt", "built an index anew"
 
     at = models.DateTimeField(db_index=True)
     action = models.CharField(max_length=32, choices=Action.choices)

@@ -19,6 +19,7 @@ from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from chat.accounts import audit
 from chat.inspecting.permission import may_see_content, note_reading
 from chat.inspecting.views import PARTS, turn_page
 from chat.models import Conversation, Run, User
@@ -101,6 +102,7 @@ class ConversationAdmin(admin.ModelAdmin):
             self._say_differences(request, check(row.pk))
         else:
             n_messages = rebuild(row.pk)
+            audit.note(audit.Action.INDEX_REBUILT, about=row.owner, target=f"conversation {row.pk}")
             messages.success(request, f"The index was built anew: {n_messages:,} messages.")
         return redirect("admin:chat_conversation_change", row.pk)
 

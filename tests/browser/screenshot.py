@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,11 @@ Which other units were redefined that day?
 
 
 def main(arguments: list[str]) -> int:
-    target = Path(arguments[0]) if arguments else ROOT / "docs" / "screenshot.png"
+    parser = ArgumentParser(prog="scripts/screenshot", description="Make the README's picture.")
+    parser.add_argument("file", nargs="?", type=Path, default=ROOT / "docs" / "screenshot.png")
+    target: Path = parser.parse_args(arguments).file
+    if target.suffix != ".png":
+        parser.error(f"{target}: the picture is a .png file")
     with standing_stage() as (server, model), standing_browser() as browser:
         server.restart(LUMINA_WEB="off", LUMINA_MODEL="your-model")
         page = browser.new_page(viewport=SIZE, color_scheme="light", reduced_motion="reduce")

@@ -153,6 +153,9 @@ def test_the_index_is_built_anew_by_a_button(keeper: Client, run: Run) -> None:
     assert f"The index was built anew: {n_messages} messages." in html
     assert row_of(html, "Messages indexed") == str(n_messages)
     assert row_of(html, "Backlog").startswith("0 messages")
+    entry = AuditEntry.objects.get(action=AuditEntry.Action.INDEX_REBUILT)
+    assert (entry.about_id, entry.by_name) == (run.owner_id, "kira")
+    assert entry.target == f"conversation {run.conversation_id}"
 
 
 def test_an_index_that_differs_from_the_messages_says_how(keeper: Client, run: Run) -> None:
