@@ -15,6 +15,7 @@ from memory.bench.measure import Table, measure_evidence, measure_facts
 from memory.bench.packers import Prepared, Stored, prepare
 from memory.bench.probes import Case
 from memory.bench.sessions import session
+from memory.engine.embedders.cached import CachedEmbedder
 from memory.engine.plan import Plan
 from memory.engine.ports import Embedder
 from memory.engine.values import Policy
@@ -82,7 +83,8 @@ def product(embedder: Embedder | None) -> Plans:
 def run(wanted: Wanted, tell: Tell = lambda line: None) -> Results:
     """All sections, in a fixed order. The same seed gives the same tables; the cost varies."""
     tables: dict[str, Table] = {}
-    plans = product(wanted.embedder)
+    embedder = _once(wanted.embedder) if wanted.embedder else None
+    plans = product(embedder)
     sessions = [session(wanted.seed * 1000 + number) for number in range(wanted.n_sessions)]
     tell(f"{len(sessions)} sessions, {sum(len(case.probes) for case in sessions)} probes")
     tables["sessions"] = measure_facts(
@@ -102,10 +104,19 @@ def run(wanted: Wanted, tell: Tell = lambda line: None) -> Results:
             _prepared(talks, plans, stored=wanted.stored), LOCOMO_BUDGETS
         )
     if wanted.ablations and not wanted.stored:
-        tables |= _ablations(sessions, talks, wanted.embedder, tell)
+        tables |= _ablations(sessions, talks, embedder, tell)
     tell("cost" if wanted.cost else "done")
     page_ms = measure_page(wanted.embedder) if wanted.cost and wanted.embedder else None
     return Results(tables, measure_cost() if wanted.cost else [], page_ms)
+
+
+def _once(embedder: Embedder) -> Embedder:
+    """An embedder that encodes a line once: the plans and the sessions have most of theirs in
+    common. The vectors are those of the product, which keeps them with the same precision."""
+    kept: dict[str, bytes] = {}
+    return CachedEmbedder(
+        embedder, lambda keys: {k: kept[k] for k in keys if k in kept}, kept.update
+    )
 
 
 def _prepared(

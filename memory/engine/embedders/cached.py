@@ -12,19 +12,12 @@ Save = Callable[[Mapping[str, bytes]], None]
 
 
 class CachedEmbedder:
-    """An embedder with a store: `load` gets keys and returns what is kept of them, `save` keeps.
+    """An embedder with a store: `load` gets keys and returns what is kept of them, `save` keeps."""
 
-    With `encode_missing=False` nothing is encoded here: what a worker has not done yet is None,
-    and is found by its words until then.
-    """
-
-    def __init__(
-        self, inner: Embedder, load: Load, save: Save, *, encode_missing: bool = True
-    ) -> None:
+    def __init__(self, inner: Embedder, load: Load, save: Save) -> None:
         self._inner = inner
         self._load = load
         self._save = save
-        self._encode_missing = encode_missing
 
     @property
     def name(self) -> str:
@@ -41,7 +34,7 @@ class CachedEmbedder:
         keys = [self.key(text, before) for text, before in zip(texts, contexts, strict=True)]
         kept = dict(self._load(keys))
         missing = [at for at, key in enumerate(keys) if key not in kept]
-        if missing and self._encode_missing:
+        if missing:
             found = self._inner.encode(
                 [texts[at] for at in missing], [contexts[at] for at in missing]
             )

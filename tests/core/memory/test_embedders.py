@@ -93,8 +93,9 @@ def test_kept_vectors_are_not_made_again():
     assert inner.encoded == []
 
 
-def test_what_a_worker_has_not_encoded_yet_is_found_by_words():
-    embedder = CachedEmbedder(FakeEmbedder(), lambda keys: {}, dict, encode_missing=False)
+def test_what_has_no_vectors_is_found_by_words():
+    embedder = FakeEmbedder()
+    embedder.encode = lambda texts, contexts: [None] * len(texts)
     history = History([said("The dog barks")], embedder=embedder)
     assert history.n_unencoded == 1
     assert "The dog barks" in packed_text(history, "dog")
