@@ -36,8 +36,13 @@ def holds(page: Page, condition: str, seconds: float = 10.0) -> bool:
     Asked from outside again and again: Playwright's own waiting evaluates inside of the page, which
     the content policy forbids.
     """
+    return becomes(page, lambda: page.evaluate(condition), seconds)
+
+
+def becomes(page: Page, condition: Callable[[], object], seconds: float = 10.0) -> bool:
+    """Whether something becomes true while the page goes on."""
     deadline = time.monotonic() + seconds
-    while not page.evaluate(condition):
+    while not condition():
         if time.monotonic() > deadline:
             return False
         page.wait_for_timeout(20)

@@ -5,6 +5,8 @@ import threading
 
 import pytest
 
+from tests.browser.stage import becomes
+
 pytestmark = pytest.mark.browser
 
 STRICT = "default-src 'none'; script-src 'self'"
@@ -59,7 +61,6 @@ def test_a_calm_page_has_no_faults(page, watch, serve):
 )
 def test_a_fault_is_noticed(page, watch, serve, html, policy, fault):
     page.goto(serve(html, policy), wait_until="commit")
-    page.wait_for_timeout(300)
-    assert any(fault in found for found in watch.faults()), watch.faults()
+    assert becomes(page, lambda: any(fault in found for found in watch.faults())), watch.faults()
     watch.allow("")
     assert watch.faults() == []
