@@ -52,11 +52,11 @@ class LineIndex:
         """Take in a line by its terms, repetition counted, and return its number."""
         doc, held = len(self._lengths), list(terms)
         postings, posting = self._postings, doc << _SHIFT
-        counted = dict.fromkeys(held, 1)
-        if len(counted) < len(held):
-            counted = Counter(held)
-        for term, tf in counted.items():
-            postings[term].append(posting + tf)
+        counted = dict.fromkeys(held, posting)
+        for term in held:
+            counted[term] += 1
+        for term, one in counted.items():
+            postings[term].append(one)
         self._lengths.append(len(held))
         self._terms.append(tuple(counted))
         self.n_docs += 1

@@ -70,16 +70,17 @@ def _rows(text: str) -> Iterator[Line]:
     """The lines that hold more than white space, trailing space left off."""
     start = 0
     numbered = _is_numbered(text)
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        stop = start + len(text[start:end].rstrip())
-        number = _NUMBER.match(text, start, stop) if numbered else None
-        first = number.end() if number else start
-        body = stop - len(text[first:stop].lstrip())
-        if stop > body:
-            yield Line(start, stop, body, indent=_indent(text, first, body))
-        start = end + 1
+    for row in text.split("\n"):
+        bare = row.rstrip()
+        if bare:
+            stop = start + len(bare)
+            number = _NUMBER.match(text, start, stop) if numbered else None
+            first = number.end() if number else start
+            held = bare[first - start :].lstrip()
+            if held:
+                body = stop - len(held)
+                yield Line(start, stop, body, 0, _indent(text, first, body))
+        start += len(row) + 1
 
 
 def _is_numbered(text: str) -> bool:
@@ -97,11 +98,10 @@ def _indent(text: str, start: int, body: int) -> int:
     if start == body:
         heading = _HEADING.match(text, start) if text[start] == "#" else None
         return len(heading[1]) - 7 if heading else 0
-    space = text[start:body]
-    if not space.strip(" "):
-        return len(space)
+    if text.count(" ", start, body) == body - start:
+        return body - start
     column = 0
-    for char in space:
+    for char in text[start:body]:
         if char not in " \t":
             break
         column += 4 if char == "\t" else 1

@@ -307,12 +307,14 @@ class Packer:
     def _packed_lines(
         self, ranked: Ranked, block: _Block, newest: Sequence[tuple[int, str]]
     ) -> tuple[PackedLine, ...]:
-        self.history.before_reasons(sorted(block.rows))
+        rows = sorted(block.rows)
+        self.history.before_reasons(rows)
         # The beginnings of words are among the terms, too: they tell a reader nothing.
         whole = (term for term in self.history.by_rarity(self.asked.terms) if "…" not in term)
         places = {term: place for place, term in enumerate(whole)}
         lines = [PackedLine(None, entry, "counted list") for entry in block.lists]
-        for row in sorted(block.rows):
+        closed = (self.history.closed_by.values[rows] >= 0).tolist()
+        for row, is_closed in zip(rows, closed, strict=True):
             number = self.history.layout.message.at(row)
             entry, position = self.history.entries[number], row - number - 1
             parts = ranked.parts(position)
@@ -320,7 +322,8 @@ class Packer:
                 PackedLine(
                     entry.message.id,
                     self.history.shown(row, past=self.past),
-                    self._reason(row, places, ranked.words.item(position), parts),
+                    self._reason(row, places, ranked.words.item(position), parts)
+                    + ("; no longer so" if is_closed else ""),
                     entry.lines[row - entry.first_row].span,
                     block.rows[row],
                     parts,
@@ -346,7 +349,7 @@ class Packer:
         times = self.history.times(row)
         if times > 1 and self.plan.once:
             reason += f"; shown once of {times}"
-        return f"{reason}; no longer so" if self.history.is_closed(row) else reason
+        return reason
 
     def _receipt(
         self,
