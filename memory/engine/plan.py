@@ -26,9 +26,10 @@ class Plan:
     rrf_k: int = 10
     """Below the 60 of the paper: of two rankings that miss different things, the first few of each
     should get in, and a tight budget holds no more than a few."""
-    ranked: int = 1500
-    """So many lines of each ranking take part in the fusion. Not more: far down, a rank in one
-    says nothing, and a budget of half the history lost what the other had found."""
+    ranked: int = 2200
+    """So many lines of each ranking take part in the fusion. Far down a rank in one says nothing:
+    without a limit, half of a history lost what the other ranking had found; with 1500 it lost
+    what stood behind them in both."""
     encode_output: bool = True
     """Whether what tools printed gets vectors: it takes most of an encoder's time."""
     named_similar: float = 0.1
