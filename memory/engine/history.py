@@ -120,9 +120,10 @@ class History(AtHand):
         message = analysed.message
         self.index.add(analysed.heading)
         self._same.append(-1)
-        for number, terms in enumerate(analysed.terms):
+        text = analysed.text
+        for line, terms in zip(analysed.lines, analysed.terms, strict=True):
             self.index.add(terms)
-            same = self._text_number(analysed.bare(number))
+            same = self._text_number(text[line.body : line.end])
             self._same.append(same)
             self._times[same] += 1
         self._dates |= {first_row + number: dates for number, dates in analysed.dates.items()}

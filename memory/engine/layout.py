@@ -171,13 +171,13 @@ class Layout:
         total: Floats = np.convolve(own, self.kernel)[FARTHEST:-FARTHEST]
         return total
 
-    def beside(self, slots: Numbers, counts: Numbers) -> tuple[Numbers, Floats]:
+    def beside(self, slots: Numbers, counts: Numbers) -> tuple[NDArray[np.int64], Exact]:
         """The same for few counts: the slots that they reach and what each of them gets."""
-        reached = (slots[:, np.newaxis] + _REACH).ravel()
-        return reached, (counts[:, np.newaxis] * self.kernel).ravel()
+        reached: NDArray[np.int64] = (slots[:, np.newaxis] + _REACH).ravel()
+        return reached, (counts[:, np.newaxis] * self.exact_kernel).ravel()
 
 
-_REACH = np.arange(-FARTHEST, FARTHEST + 1, dtype=np.int32)
+_REACH: NDArray[np.int64] = np.arange(-FARTHEST, FARTHEST + 1, dtype=np.int64)
 
 
 def _kernel(plan: Plan) -> Floats:

@@ -45,7 +45,8 @@ _Candidate: TypeAlias = tuple[int, float, int, bool]
 
 @dataclass(slots=True)
 class _Block:
-    """The excerpts chosen so far; `left` is what remains of the budget, on the safe side."""
+    """The excerpts chosen so far; `left` is what remains of the budget, on the safe side. `printed`
+    are the rows as they were printed last: in order, with the number of their message."""
 
     left: int
     lists: list[str] = field(default_factory=list)
@@ -54,6 +55,7 @@ class _Block:
     messages: set[int] = field(default_factory=set)
     days: set[str] = field(default_factory=set)
     left_out: Counter[str] = field(default_factory=Counter)
+    printed: list[tuple[int, int, str]] = field(default_factory=list)
 
 
 class Packer:
@@ -166,19 +168,19 @@ class Packer:
         return self.count(self.history.ledger.entry(topic, n_names) + "\n") <= allowed
 
     def _choose(self, ranked: Ranked, block: _Block, taken: set[int]) -> None:
-        history = self.history
+        history, past, once = self.history, self.past, self.plan.once
         misses = 0
         for row, score, number, is_closed in self._candidates(ranked, block):
             if number in taken:
                 continue
-            if is_closed and not self.past:
+            if is_closed and not past:
                 block.left_out["no longer so"] += 1
                 continue
-            same = history.same(row, past=self.past)
-            if self.plan.once and same in block.shown:
+            same = history.same(row, past=past)
+            if once and same in block.shown:
                 block.left_out["shown already"] += 1
                 continue
-            cost = history.cost(row, past=self.past)
+            cost = history.cost(row, past=past)
             is_new = number not in block.messages
             if is_new:
                 cost += self._frame_cost(block, number)
@@ -266,13 +268,16 @@ class Packer:
         return tuple(messages)
 
     def _print(self, block: _Block) -> str:
+        rows = sorted(block.rows)
+        numbers = self.history.layout.message.values[rows].tolist()
+        texts = [self.history.shown(row, past=self.past) for row in rows]
+        block.printed = list(zip(rows, numbers, texts, strict=True))
         if not block.rows and not block.lists:
             return ""
         sources = self._sources(block)
         printed = [INTRO, *block.lists]
         last, last_day = -1, ""
-        for row in sorted(block.rows):
-            number = self.history.layout.message.at(row)
+        for _, number, text in block.printed:
             if number != last:
                 message = self.history.entries[number].message
                 if (date := day(message)) and date != last_day:
@@ -280,7 +285,7 @@ class Packer:
                     last_day = date
                 printed.append(heading(message, sources.get(number)))
                 last = number
-            printed.append(self.history.shown(row, past=self.past))
+            printed.append(text)
         return "\n".join(printed)
 
     def _sources(self, block: _Block) -> dict[int, int]:
@@ -307,21 +312,20 @@ class Packer:
     def _packed_lines(
         self, ranked: Ranked, block: _Block, newest: Sequence[tuple[int, str]]
     ) -> tuple[PackedLine, ...]:
-        rows = sorted(block.rows)
+        rows = [row for row, _, _ in block.printed]
         self.history.before_reasons(rows)
         # The beginnings of words are among the terms, too: they tell a reader nothing.
         whole = (term for term in self.history.by_rarity(self.asked.terms) if "…" not in term)
         places = {term: place for place, term in enumerate(whole)}
         lines = [PackedLine(None, entry, "counted list") for entry in block.lists]
         closed = (self.history.closed_by.values[rows] >= 0).tolist()
-        for row, is_closed in zip(rows, closed, strict=True):
-            number = self.history.layout.message.at(row)
+        for (row, number, text), is_closed in zip(block.printed, closed, strict=True):
             entry, position = self.history.entries[number], row - number - 1
             parts = ranked.parts(position)
             lines.append(
                 PackedLine(
                     entry.message.id,
-                    self.history.shown(row, past=self.past),
+                    text,
                     self._reason(row, places, ranked.words.item(position), parts)
                     + ("; no longer so" if is_closed else ""),
                     entry.lines[row - entry.first_row].span,

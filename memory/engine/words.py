@@ -85,23 +85,27 @@ def _add_term(scores: Floats, norms: Floats, layout: Layout, term: _Term, weight
     n_inside = int(sizes.sum())
     if (len(term.slots) + len(sizes)) * _RARE < layout.n_slots and n_inside < layout.n_slots:
         near, held = _near_few(layout, term, sizes)
-        factor = weight * idf(layout.n_lines, len(near))
-        scores[near] += factor * held / (held + norms[near])
+        held /= held + norms.take(near)
+        held *= weight * idf(layout.n_lines, len(near))
+        scores[near] += held
         return
     tf = layout.around(term.slots, term.counts)
     tf += _inside(term, sizes, n_inside, len(tf)).astype(np.float32)
     df = int(np.count_nonzero((tf > 0) & layout.is_shown.values))
-    scores += np.float32(weight * idf(layout.n_lines, df)) * tf / (tf + norms)
+    tf /= tf + norms
+    tf *= np.float32(weight * idf(layout.n_lines, df))
+    scores += tf
 
 
 def _near_few(layout: Layout, term: _Term, sizes: Places) -> tuple[Places, Doubles]:
     """The slots that a rare term is near, and how often it is in and round them."""
-    beside, weighed = layout.beside(term.slots, term.counts)
-    places = np.concatenate((beside, _places(term.starts, sizes)))
-    counts = np.concatenate((weighed, np.repeat(term.shares, sizes)))
+    places, counts = layout.beside(term.slots, term.counts)
+    if len(sizes):
+        places = np.concatenate((places, _places(term.starts, sizes)))
+        counts = np.concatenate((counts, np.repeat(term.shares, sizes)))
     tf = np.bincount(places, counts, layout.n_slots + FARTHEST)[: layout.n_slots]
     near = np.flatnonzero((tf > 0) & layout.is_shown.values)
-    return near, tf[near].astype(np.float64, copy=False)
+    return near, tf.take(near).astype(np.float64, copy=False)
 
 
 def _inside(term: _Term, sizes: Places, n_inside: int, n: int) -> Doubles:
