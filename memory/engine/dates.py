@@ -54,14 +54,10 @@ def find_dates(text: str, at: datetime | None) -> list[Dated]:
         return []
     today = at.date()
     found = []
-    position = 0
     for match in _phrases(text):
-        if match.start() < position or _is_left_alone(text, match):
-            continue
-        when = _resolve(match, today, at)
+        when = None if _is_left_alone(text, match) else _resolve(match, today, at)
         if when is not None:
             found.append(Dated(match.start(), match.end(), when))
-            position = match.end()
     return found
 
 

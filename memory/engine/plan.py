@@ -28,8 +28,8 @@ class Plan:
     should get in, and a tight budget holds no more than a few."""
     ranked: int = 2200
     """So many lines of each ranking take part in the fusion. Far down a rank in one says nothing:
-    without a limit, half of a history lost what the other ranking had found; with 1500 it lost
-    what stood behind them in both."""
+    without a limit an eighth of a session lost a fact that it kept with one, and with 1500 half of
+    one lost what stood behind them in both."""
     encode_output: bool = True
     """Whether what tools printed gets vectors: it takes most of an encoder's time."""
     named_similar: float = 0.1

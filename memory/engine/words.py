@@ -8,7 +8,7 @@ the length of a line are the weighted sums over these surroundings; the formula 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -41,7 +41,7 @@ def word_scores(index: LineIndex, layout: Layout, terms: Mapping[str, float]) ->
 
 def _postings(
     index: LineIndex, terms: Mapping[str, float]
-) -> Iterator[tuple[Numbers, Numbers, float]]:
+) -> Iterable[tuple[Numbers, Numbers, float]]:
     """Where each term is, how often, and its weight. A word and its beginning are often in the same
     lines: terms that no line tells apart are counted once, with their weights together."""
     found: dict[tuple[bytes, bytes], tuple[Numbers, Numbers, float]] = {}
@@ -51,7 +51,7 @@ def _postings(
             key = rows.tobytes(), counts.tobytes()
             known = found.get(key)
             found[key] = rows, counts, weight + (known[2] if known else 0.0)
-    yield from found.values()
+    return found.values()
 
 
 def _norms(layout: Layout) -> Floats:
