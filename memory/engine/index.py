@@ -14,7 +14,7 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +100,7 @@ class LineIndex:
         return len(postings) if postings else 0
 
     def idf(self, term: str) -> float:
-        return idf(self.n_docs, self.df(term))
+        return float(idf(self.n_docs, self.df(term)))
 
     def tf(self, term: str) -> tuple[Numbers, Numbers]:
         """The documents that hold a term, and how often."""
@@ -175,5 +175,9 @@ class LineIndex:
         return index
 
 
-def idf(n_docs: int, df: int) -> float:
-    return float(np.log1p((n_docs - df + 0.5) / (df + 0.5)))
+@overload
+def idf(n_docs: int, df: int) -> float: ...
+@overload
+def idf(n_docs: int, df: NDArray[np.int64]) -> NDArray[np.float64]: ...
+def idf(n_docs: int, df: int | NDArray[np.int64]) -> float | NDArray[np.float64]:
+    return np.log1p((n_docs - df + 0.5) / (df + 0.5))

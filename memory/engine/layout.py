@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.engine.columns import Column
-from memory.engine.index import Floats, Numbers
+from memory.engine.index import Floats
 from memory.engine.plan import Plan
 
 Exact: TypeAlias = NDArray[np.float64]
@@ -163,21 +163,6 @@ class Layout:
     def position(self, row: int) -> int:
         """The position of a shown row."""
         return row - int(self.message.at(row)) - 1
-
-    def around(self, slots: Numbers, counts: Numbers) -> Floats:
-        """Counts at slots, rising, as every slot has them with its neighbours', weighed."""
-        own = np.zeros(self.n_slots, np.float32)
-        own[slots] = counts
-        total: Floats = np.convolve(own, self.kernel)[FARTHEST:-FARTHEST]
-        return total
-
-    def beside(self, slots: Numbers, counts: Numbers) -> tuple[NDArray[np.int64], Exact]:
-        """The same for few counts: the slots that they reach and what each of them gets."""
-        reached: NDArray[np.int64] = (slots[:, np.newaxis] + _REACH).ravel()
-        return reached, (counts[:, np.newaxis] * self.exact_kernel).ravel()
-
-
-_REACH: NDArray[np.int64] = np.arange(-FARTHEST, FARTHEST + 1, dtype=np.int64)
 
 
 def _kernel(plan: Plan) -> Floats:

@@ -4,11 +4,14 @@ BM25 over each line in its surroundings: a term counts fully in the line and in 
 message (speaker, date, tool, target), and in part in the lines beside it and in those that enclose
 it. What is shown is always the bare line. Deviation from the textbook: the frequency of a term and
 the length of a line are the weighted sums over these surroundings; the formula is the same.
+
+Only the slots that terms reach are looked at, and many terms are counted at once: one by one, over
+all slots, their calls and arrays would take longer than what they do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,111 +20,121 @@ from numpy.typing import NDArray
 from memory.engine.index import K1, B, Floats, LineIndex, Numbers, idf
 from memory.engine.layout import FARTHEST, Layout
 
-Doubles: TypeAlias = NDArray[np.float64]
 Places: TypeAlias = NDArray[np.int64]
 
-_RARE = 20
-"""A term that reaches fewer than one slot of so many is counted place by place."""
-_EXACT = 2.0**30
-"""Weights that are added and taken away again are rounded to this part, so that their sums are
-exact and zero is zero."""
+_PAD = FARTHEST + 1
+_AT_ONCE = 32_000
+"""So many cells are counted at once, about: arrays that small are used again and again."""
+_PARTS = 2**12
+"""What is added and taken away again is counted in such parts: whole numbers leave nothing over,
+and are summed up several times faster."""
+
+
+class _Term(NamedTuple):
+    """A term of the question: the rows that hold it, rising, how often each, and its weight."""
+
+    rows: Numbers
+    counts: Numbers
+    weight: float
 
 
 def word_scores(index: LineIndex, layout: Layout, terms: Mapping[str, float]) -> Floats:
     """The score of every shown line for weighted terms; 0 where none of them is near."""
-    if not layout.n_lines:
-        return np.zeros(0, np.float32)
-    scores: Floats = np.zeros(layout.n_slots, np.float32)
-    norms = _norms(layout)
-    for rows, counts, weight in _postings(index, terms):
-        _add_term(scores, norms, layout, _Term.of(layout, rows, counts), weight)
-    by_position: Floats = scores[layout.slots.values]
+    scores = np.zeros(layout.n_slots + _PAD, np.float32)
+    if layout.n_lines:
+        norms = _norms(layout)
+        for batch in _batches(_terms(index, terms)):
+            _add(scores, norms, layout, batch)
+    by_position: Floats = scores.take(layout.slots.values)
     return by_position
 
 
-def _postings(
-    index: LineIndex, terms: Mapping[str, float]
-) -> Iterable[tuple[Numbers, Numbers, float]]:
-    """Where each term is, how often, and its weight. A word and its beginning are often in the same
-    lines: terms that no line tells apart are counted once, with their weights together."""
-    found: dict[tuple[bytes, bytes], tuple[Numbers, Numbers, float]] = {}
-    for name, weight in terms.items():
+def _terms(index: LineIndex, weights: Mapping[str, float]) -> list[_Term]:
+    """Where each term is. A word and its beginning are often in the same lines: terms that no line
+    tells apart are counted once, with their weights together."""
+    found: dict[tuple[bytes, bytes], _Term] = {}
+    for name, weight in weights.items():
         rows, counts = index.tf(name)
         if len(rows):
             key = rows.tobytes(), counts.tobytes()
             known = found.get(key)
-            found[key] = rows, counts, weight + (known[2] if known else 0.0)
-    return found.values()
+            found[key] = _Term(rows, counts, weight + (known.weight if known else 0.0))
+    return list(found.values())
+
+
+def _batches(terms: Sequence[_Term]) -> Iterator[list[_Term]]:
+    """The terms by so many that the slots which they reach are about `_AT_ONCE`."""
+    batch: list[_Term] = []
+    n_cells = 0
+    for term in terms:
+        most = (_PAD + FARTHEST) * len(term.rows)
+        if batch and n_cells + most > _AT_ONCE:
+            yield batch
+            batch, n_cells = [], 0
+        batch.append(term)
+        n_cells += most
+    if batch:
+        yield batch
 
 
 def _norms(layout: Layout) -> Floats:
+    """What the length of a line adds below the fraction line, by slot; no end where none is."""
     share = np.float32(K1 * B / layout.mean_length)
-    return share * layout.around_length.values.astype(np.float32) + np.float32(K1 * (1 - B))
+    lengths = layout.around_length.values.astype(np.float32)
+    norms = np.full(layout.n_slots + _PAD, np.inf, np.float32)
+    np.multiply(lengths, share, out=norms[:-_PAD])
+    norms[:-_PAD] += np.float32(K1 * (1 - B))
+    norms[np.flatnonzero(~layout.is_shown.values)] = np.inf
+    return norms
 
 
-class _Term(NamedTuple):
-    """Where a term is: in lines at slots, so often, and `shares` of it given to the slots from
-    `starts` to `ends`, which lie inside the line or under the heading that holds it."""
-
-    slots: Numbers
-    counts: Numbers
-    starts: Places
-    ends: Numbers
-    shares: Doubles
-
-    @classmethod
-    def of(cls, layout: Layout, rows: Numbers, counts: Numbers) -> _Term:
-        slots, ends = layout.slot.values[rows], layout.end_slot.values[rows]
-        in_line = layout.is_line.values[rows]
-        starts = slots + in_line
-        opens = np.flatnonzero(ends > starts)
-        weights: Doubles = np.where(in_line[opens], layout.plan.enclosing, layout.plan.heading)
-        shares = weights * counts[opens]
-        return cls(slots[in_line], counts[in_line], starts[opens], ends[opens], shares)
-
-
-def _add_term(scores: Floats, norms: Floats, layout: Layout, term: _Term, weight: float) -> None:
-    sizes = term.ends - term.starts
-    n_inside = int(sizes.sum())
-    if (len(term.slots) + len(sizes)) * _RARE < layout.n_slots and n_inside < layout.n_slots:
-        near, held = _near_few(layout, term, sizes)
-        held /= held + norms.take(near)
-        held *= weight * idf(layout.n_lines, len(near))
-        scores[near] += held
-        return
-    tf = layout.around(term.slots, term.counts)
-    tf += _inside(term, sizes, n_inside, len(tf)).astype(np.float32)
-    df = int(np.count_nonzero((tf > 0) & layout.is_shown.values))
-    tf /= tf + norms
-    tf *= np.float32(weight * idf(layout.n_lines, df))
-    scores += tf
+def _add(scores: Floats, norms: Floats, layout: Layout, terms: Sequence[_Term]) -> None:
+    """Add what terms give. Every slot that a term reaches is a cell, term after term, slots rising.
+    What lies between is left out, so that cells side by side may lie far apart; they are never
+    nearer to each other's counts than a weight reaches."""
+    rows = np.concatenate([term.rows for term in terms])
+    n_rows = np.array([len(term.rows) for term in terms])
+    # All terms in one row of slots, as if each had a layout of its own behind that of the last.
+    apart = (np.arange(len(terms)) * len(norms)).repeat(n_rows)
+    slots = layout.slot.values.take(rows) + apart
+    ends = layout.end_slot.values.take(rows) + apart
+    stops = np.maximum.accumulate(np.maximum(slots + _PAD, ends))
+    starts = slots - FARTHEST
+    np.maximum(starts[1:], stops[:-1], out=starts[1:])
+    n_new = stops - starts
+    last = n_new.cumsum()
+    moved = last - stops  # from a slot to its cell
+    sizes = np.diff(last.take(n_rows.cumsum() - 1), prepend=0)
+    cells = np.arange(last[-1]) - (moved + apart).repeat(n_new)
+    counts = np.concatenate([term.counts for term in terms])
+    tf = _counted(layout, rows, counts, slots + moved, ends + moved, len(cells))
+    tf /= tf + norms.take(cells)
+    df = np.add.reduceat(tf > 0, sizes.cumsum() - sizes, dtype=np.int64)
+    weights = np.array([term.weight for term in terms]) * idf(layout.n_lines, df)
+    tf *= weights.astype(np.float32).repeat(sizes)
+    np.add.at(scores, cells, tf)
 
 
-def _near_few(layout: Layout, term: _Term, sizes: Places) -> tuple[Places, Doubles]:
-    """The slots that a rare term is near, and how often it is in and round them."""
-    places, counts = layout.beside(term.slots, term.counts)
-    if len(sizes):
-        places = np.concatenate((places, _places(term.starts, sizes)))
-        counts = np.concatenate((counts, np.repeat(term.shares, sizes)))
-    tf = np.bincount(places, counts, layout.n_slots + FARTHEST)[: layout.n_slots]
-    near = np.flatnonzero((tf > 0) & layout.is_shown.values)
-    return near, tf.take(near).astype(np.float64, copy=False)
-
-
-def _inside(term: _Term, sizes: Places, n_inside: int, n: int) -> Doubles:
-    """What a common term gives to every slot that its lines and headings enclose."""
-    if n_inside < n:
-        given = np.bincount(_places(term.starts, sizes), np.repeat(term.shares, sizes), n)
-        return given.astype(np.float64, copy=False)
-    exact = np.rint(term.shares * _EXACT) / _EXACT
-    steps = np.bincount(term.starts, exact, n + 1) - np.bincount(term.ends, exact, n + 1)
-    summed: Doubles = np.cumsum(steps)[:-1]
-    return summed
-
-
-def _places(starts: Places, sizes: Places) -> Places:
-    """All places of ranges that begin at `starts`, range by range."""
-    ends = np.cumsum(sizes)
-    n = int(ends[-1]) if len(ends) else 0
-    places: Places = np.arange(n) + np.repeat(starts - (ends - sizes), sizes)
-    return places
+def _counted(
+    layout: Layout, rows: Numbers, counts: Numbers, at: Places, ends: Places, n_cells: int
+) -> Floats:
+    """How often terms are in the line of each cell and, by their weights, round it. By row that
+    holds a term: how often, the cell of its line, or of the first line under it if it is a heading,
+    and the cell after the last that it encloses."""
+    is_line = layout.is_line.values.take(rows)
+    own = np.zeros(n_cells, np.float32)
+    own[at] = counts * is_line  # a heading comes before the line that shares its cell
+    tf: Floats = np.convolve(own, layout.kernel)[FARTHEST:-FARTHEST]
+    first = at + is_line
+    opens = np.flatnonzero(ends > first)
+    if not len(opens):
+        return tf
+    shares = np.where(is_line[opens], layout.plan.enclosing, layout.plan.heading) * counts[opens]
+    parts = np.rint(shares * _PARTS).astype(np.int32)
+    steps = np.zeros(n_cells + 1, np.int32)
+    np.add.at(steps, first[opens], parts)
+    np.subtract.at(steps, ends[opens], parts)
+    inside = steps[:-1].cumsum(dtype=np.int32).astype(np.float32)
+    inside /= _PARTS
+    tf += inside
+    return tf
