@@ -37,7 +37,9 @@ _WORD = re.compile(rf"[A-Za-z](?:\+\+|#)(?!\w)|{_LETTER}+(?:[.\-/:@'’]{_LETTER
 _ASCII_WORD = re.compile(r"[A-Za-z](?:\+\+|#)(?!\w)|\w+(?:[.\-/:@']\w+)*", re.ASCII)
 _PLAIN = re.compile(r"[a-z]+")
 _JOINT = re.compile(r"[.\-/:@'’_]+")
-_CASE_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^A-Za-z0-9]+")
+_CASE_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[+#]+")
+# Ana's, Ana’s: found by "Ana". Not a name_s.
+_POSSESSIVE = re.compile(r"[^_]+[.\-/:@'’][sS]")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af]+"
@@ -105,28 +107,23 @@ def word_terms(word: str) -> tuple[str, ...]:
     """The terms of one word: itself, then its parts where it has some."""
     if _PLAIN.fullmatch(word):
         return (stem(word),)
-    if _UNSPACED.search(word):
+    if not word.isascii() and _UNSPACED.search(word):
         return tuple(_unspaced_terms(word))
-    return tuple(_compound_terms(word))
-
-
-def _compound_terms(word: str) -> list[str]:
-    pieces = [piece for piece in _JOINT.split(word) if piece]
-    if len(pieces) > 1 and pieces[-1] in ("s", "S") and "_" not in word:
-        pieces.pop()  # the possessive: "Ana's" is found by "Ana"
-        if len(pieces) == 1:
-            return _compound_terms(pieces[0])
-    parts = [part for piece in pieces for part in _case_parts(piece)]
-    if len(parts) <= 1:
-        return [stem(folded)] if (folded := fold(word)) else []
+    if _POSSESSIVE.fullmatch(word):
+        word = word[:-2]
     whole = fold(word)[:_LONGEST_WORD]
-    return [whole, *(stem(folded) for part in parts if (folded := fold(part)) and folded != whole)]
+    parts = [folded for part in _parts(word) if (folded := fold(part))]
+    if not parts or parts == [whole]:
+        return (stem(whole),) if whole else ()
+    return (whole, *(stem(part) for part in parts if part != whole))
 
 
-def _case_parts(piece: str) -> list[str]:
-    if not piece.isascii():
-        return [piece]
-    return _CASE_PARTS.findall(piece)
+def _parts(word: str) -> list[str]:
+    """The parts of a compound, an identifier, a path or a version, in order."""
+    if word.isascii():
+        return _CASE_PARTS.findall(word)
+    pieces = filter(None, _JOINT.split(word))
+    return [part for one in pieces for part in (_parts(one) if one.isascii() else [one])]
 
 
 def _unspaced_terms(word: str) -> list[str]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from memory.engine.dates import Dated, Interval
 from memory.engine.lines import Line
 
-VERSION = 2
+VERSION = 3
 
 Rows = NDArray[Any]
 """A structured array of one of the types below."""

@@ -95,6 +95,15 @@ def test_identifiers_count_whole_and_in_parts():
     assert {"v2.0.1", "2"} <= set(word_terms("v2.0.1"))
 
 
+def test_a_name_is_found_without_the_marks_round_it():
+    assert word_terms("_buffer") == ("_buffer", "buffer")
+    assert word_terms("__init__") == ("__init__", "init")
+    assert word_terms("buffer_") == ("buffer_", "buffer")
+    assert word_terms("_größe") == ("_grosse", stem("grosse"))
+    assert word_terms("_") == ("_",)
+    assert word_terms("Ana’s") == word_terms("Ana's") == ("ana",)
+
+
 def test_small_and_odd_words_are_terms():
     assert {"c++", "3pm", "5", "c#"} <= set(terms_of("C++ at 3pm, 5 times, not C#"))
     assert terms_of("Ana's") == terms_of("ana")
