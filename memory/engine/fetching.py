@@ -34,4 +34,4 @@ class AtHand:
         """The token vectors of these rows are about to be compared with the question's."""
 
     def before_reasons(self, rows: Sequence[int]) -> None:
-        """These rows are packed: `matched` and `times` of them come next."""
+        """These rows are packed: `times` of them comes next."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -118,11 +118,10 @@ class History(AtHand):
 
     def _index_lines(self, analysed: Analysed, first_row: int, joins: bool) -> None:
         message = analysed.message
-        self.index.add(analysed.heading)
+        self.index.extend([analysed.heading, *analysed.terms])
         self._same.append(-1)
         text = analysed.text
-        for line, terms in zip(analysed.lines, analysed.terms, strict=True):
-            self.index.add(terms)
+        for line in analysed.lines:
             same = self._text_number(text[line.body : line.end])
             self._same.append(same)
             self._times[same] += 1
@@ -263,10 +262,6 @@ class History(AtHand):
     def by_rarity(self, terms: Iterable[str]) -> list[str]:
         """The terms of a question, the rarest first."""
         return sorted(terms, key=lambda term: (self.index.df(term), term))
-
-    def matched(self, row: int, places: Mapping[str, float]) -> list[str]:
-        """Those of the terms that a line holds, by their places."""
-        return sorted(filter(places.__contains__, self.index.terms_of(row)), key=places.__getitem__)
 
     def numbers_of(self, message_ids: Iterable[str | int]) -> set[int]:
         """The places of messages by their ids; an id that is not there has none."""

@@ -13,7 +13,7 @@ import json
 from array import array
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, overload
 
 import numpy as np
@@ -50,25 +50,43 @@ class LineIndex:
 
     def add(self, terms: Iterable[str]) -> int:
         """Take in a line by its terms, repetition counted, and return its number."""
-        doc, held = len(self._lengths), list(terms)
-        postings, posting = self._postings, doc << _SHIFT
-        counted = dict.fromkeys(held, posting)
-        for term in held:
-            counted[term] += 1
-        for term, one in counted.items():
-            postings[term].append(one)
-        self._lengths.append(len(held))
-        self._terms.append(tuple(counted))
-        self.n_docs += 1
-        self.n_terms += len(held)
-        return doc
+        return self.extend([tuple(terms)])
+
+    def extend(self, lines: Sequence[Sequence[str]]) -> int:
+        """Take in lines one after the other; the number of the first.
+
+        Terms come again and again among neighbours: each one's place in the index, far apart in
+        memory, is looked up once for all lines.
+        """
+        first = len(self._lengths)
+        posting = first << _SHIFT | 1
+        found: dict[str, list[int]] = {}
+        for terms in lines:
+            for term in terms:
+                own = found.get(term)
+                if own is None:
+                    found[term] = [posting]
+                elif own[-1] >= posting:
+                    own[-1] += 1
+                else:
+                    own.append(posting)
+            posting += 1 << _SHIFT
+        postings = self._postings
+        for term, own in found.items():
+            postings[term].extend(own)
+        lengths = [len(terms) for terms in lines]
+        self._lengths.extend(lengths)
+        self._terms += map(tuple, lines)
+        self.n_docs += len(lengths)
+        self.n_terms += sum(lengths)
+        return first
 
     def remove(self, doc: int) -> None:
         """Forget a line. Raises KeyError for one that is not there."""
         terms = self._terms[doc] if 0 <= doc < len(self._terms) else None
         if terms is None:
             raise KeyError(doc)
-        for term in terms:
+        for term in set(terms):
             postings = self._postings[term]
             del postings[bisect_left(postings, doc << _SHIFT)]
             if not postings:
@@ -90,7 +108,19 @@ class LineIndex:
 
     def terms_of(self, doc: int) -> tuple[str, ...]:
         """The terms of a document, without repetition; none once it is removed."""
-        return self._terms[doc] or ()
+        return tuple(dict.fromkeys(self._terms[doc] or ()))
+
+    def matched(self, docs: Sequence[int], terms: Iterable[str]) -> list[list[str]]:
+        """For each of the documents those of the terms that it has, in the order of the terms."""
+        found: list[list[str]] = [[] for _ in docs]
+        wanted = np.array(docs, np.int32)
+        for term in terms:
+            held, _ = self.tf(term)
+            if len(held):
+                places = np.minimum(held.searchsorted(wanted), len(held) - 1)
+                for at in np.flatnonzero(held.take(places) == wanted).tolist():
+                    found[at].append(term)
+        return found
 
     def has(self, term: str) -> bool:
         return term in self._postings

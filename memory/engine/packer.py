@@ -33,8 +33,9 @@ from memory.engine.values import (
 MESSAGE_TOKENS = 4
 """What a chat format adds to every message, on the safe side."""
 _SEEN = "the model sees it anyway"
-_ENOUGH = 500
-"""Ranked beyond the number of lines that fit even at one token each."""
+_LINE_TOKENS = 8
+"""What a line costs at least, nearly always: so many lines are put in order at first as may fit."""
+_FEWEST = 256
 _MISSES = 40
 """So many lines in a row that do not fit end the search for one that does."""
 
@@ -86,7 +87,7 @@ class Packer:
     def pack(self, ranked: Ranked | None = None) -> Packed:
         """`ranked` spares the ranking where one question is packed for several budgets."""
         newest, spent = self._newest()
-        ranked = ranked or rank(self.history, self.asked, limit=_ENOUGH + self.budget)
+        ranked = ranked or rank(self.history, self.asked)
         block = _Block(self.budget - spent - MESSAGE_TOKENS - self.count(INTRO + "\n"))
         self._add_lists(block)
         taken = {number for number, _ in newest}
@@ -169,6 +170,7 @@ class Packer:
 
     def _choose(self, ranked: Ranked, block: _Block, taken: set[int]) -> None:
         history, past, once = self.history, self.past, self.plan.once
+        same_of, cost_of = history.same, history.cost
         misses = 0
         for row, score, number, is_closed in self._candidates(ranked, block):
             if number in taken:
@@ -176,11 +178,11 @@ class Packer:
             if is_closed and not past:
                 block.left_out["no longer so"] += 1
                 continue
-            same = history.same(row, past=past)
+            same = same_of(row, past=past)
             if once and same in block.shown:
                 block.left_out["shown already"] += 1
                 continue
-            cost = history.cost(row, past=past)
+            cost = cost_of(row, past=past)
             is_new = number not in block.messages
             if is_new:
                 cost += self._frame_cost(block, number)
@@ -199,14 +201,15 @@ class Packer:
 
     def _candidates(self, ranked: Ranked, block: _Block) -> Iterator[_Candidate]:
         """Best first; after those that are ranked those that are not, newest first."""
-        n_relevant = ranked.n_relevant if self.policy == "lean" else len(ranked.order)
-        yield from self._in_pieces(ranked, ranked.order[:n_relevant], block)
-        if self.policy == "fill":
-            yield from self._in_pieces(ranked, ranked.unranked()[::-1], block)
+        if self.policy == "lean":
+            yield from self._known(ranked, ranked.relevant(), block)
+            return
+        for positions in ranked.in_pieces(max(_FEWEST, block.left // _LINE_TOKENS)):
+            yield from self._known(ranked, positions, block)
+        yield from self._known(ranked, ranked.unranked()[::-1], block)
 
-    def _in_pieces(
-        self, ranked: Ranked, positions: Positions, block: _Block
-    ) -> Iterator[_Candidate]:
+    def _known(self, ranked: Ranked, positions: Positions, block: _Block) -> Iterator[_Candidate]:
+        """The candidates at these positions, with what is known of them."""
         history = self.history
         rows = history.layout.rows.values[positions]
         while len(rows):
@@ -222,9 +225,10 @@ class Packer:
             rows, positions = rows[n:], positions[n:]
 
     def _frame_cost(self, block: _Block, number: int) -> int:
+        """What a message's heading costs, and its day where it is the first of it."""
         message = self.history.entries[number].message
-        cost = self.count(heading(message, self._next_source(block, message)) + "\n")
         date = day(message)
+        cost = self.count(heading(message, self._next_source(block, message)) + "\n")
         return cost + (self.count(date + "\n") if date and date not in block.days else 0)
 
     def _next_source(self, block: _Block, message: Message) -> int | None:
@@ -313,25 +317,16 @@ class Packer:
         self, ranked: Ranked, block: _Block, newest: Sequence[tuple[int, str]]
     ) -> tuple[PackedLine, ...]:
         rows = [row for row, _, _ in block.printed]
+        positions = [row - number - 1 for row, number, _ in block.printed]
         self.history.before_reasons(rows)
-        # The beginnings of words are among the terms, too: they tell a reader nothing.
-        whole = (term for term in self.history.by_rarity(self.asked.terms) if "…" not in term)
-        places = {term: place for place, term in enumerate(whole)}
+        parts = ranked.parts(positions)
+        reasons = self._reasons(rows, ranked.words.take(positions).tolist(), parts)
         lines = [PackedLine(None, entry, "counted list") for entry in block.lists]
-        closed = (self.history.closed_by.values[rows] >= 0).tolist()
-        for (row, number, text), is_closed in zip(block.printed, closed, strict=True):
-            entry, position = self.history.entries[number], row - number - 1
-            parts = ranked.parts(position)
+        for (row, number, text), reason, part in zip(block.printed, reasons, parts, strict=True):
+            entry = self.history.entries[number]
+            span = entry.lines[row - entry.first_row].span
             lines.append(
-                PackedLine(
-                    entry.message.id,
-                    text,
-                    self._reason(row, places, ranked.words.item(position), parts)
-                    + ("; no longer so" if is_closed else ""),
-                    entry.lines[row - entry.first_row].span,
-                    block.rows[row],
-                    parts,
-                )
+                PackedLine(entry.message.id, text, reason, span, block.rows[row], part),
             )
         lines += [
             PackedLine(self.history.entries[number].message.id, text, "newest, kept whole")
@@ -339,21 +334,31 @@ class Packer:
         ]
         return tuple(lines)
 
-    def _reason(
-        self, row: int, places: Mapping[str, float], by_words: float, parts: Mapping[str, float]
-    ) -> str:
-        """Why a line is there, in words a person can check."""
-        matched = self.history.matched(row, places) if by_words > 0 else ()
-        if matched:
-            reason = f"has {', '.join(matched[:4])}"
-        elif by_words > 0:
-            reason = "near a line with the question's words"
-        else:
-            reason = "close in meaning" if parts else "newest that fits"
-        times = self.history.times(row)
-        if times > 1 and self.plan.once:
-            reason += f"; shown once of {times}"
-        return reason
+    def _reasons(
+        self,
+        rows: Sequence[int],
+        by_words: Sequence[float],
+        parts: Sequence[Mapping[str, float]],
+    ) -> list[str]:
+        """Why each line is there, in words a person can check: the rarest terms first."""
+        history = self.history
+        # The beginnings of words are among the terms, too: they tell a reader nothing.
+        terms = [term for term in history.by_rarity(self.asked.terms) if "…" not in term]
+        closed = (history.closed_by.values[rows] >= 0).tolist()
+        reasons = []
+        for row, words, part, matched, is_closed in zip(
+            rows, by_words, parts, history.index.matched(rows, terms), closed, strict=True
+        ):
+            if words > 0:
+                near = "near a line with the question's words"
+                reason = f"has {', '.join(matched[:4])}" if matched else near
+            else:
+                reason = "close in meaning" if part else "newest that fits"
+            times = history.times(row)
+            if times > 1 and self.plan.once:
+                reason += f"; shown once of {times}"
+            reasons.append(f"{reason}; no longer so" if is_closed else reason)
+        return reasons
 
     def _receipt(
         self,

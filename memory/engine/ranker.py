@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,73 +19,80 @@ from memory.engine.words import word_scores
 
 Positions = NDArray[np.int64]
 _ENOUGH_TO_COMPARE = 10
+_MORE = 16
 LEAN_SHARE = 0.25
 LEAN_CLOSEST = 60
 
 
 @dataclass(slots=True)
 class Ranked:
-    """Positions of shown lines, best first, and the rankings whose reciprocal ranks are summed."""
+    """The score of every shown line by its position; with meaning, the rankings whose reciprocal
+    ranks are summed in it."""
 
-    order: Positions
     scores: Floats
-    rankings: dict[str, Positions]
     words: Floats
-    _places: dict[str, Positions] = field(default_factory=dict)
+    rankings: dict[str, Positions] = field(default_factory=dict)
     rrf_k: int = 60
     notices: list[str] = field(default_factory=list)
+    _places: dict[str, Positions] = field(default_factory=dict)
+
+    def in_pieces(self, first: int) -> Iterator[Positions]:
+        """All positions that a ranking holds, best first. Only so far as it is looked at is the
+        order made: `first` positions, then several times as many, and so on."""
+        size, done = max(first, 1), 0
+        while True:
+            best = order(self.scores, size)
+            yield best[done:]
+            if len(best) < size:
+                return
+            size, done = size * _MORE, size
 
     def unranked(self) -> Positions:
         """The positions that no ranking holds, in order."""
-        without = np.ones(len(self.scores), np.bool_)
-        without[self.order] = False
-        return np.flatnonzero(without)
+        return np.flatnonzero(self.scores <= 0)
 
-    @property
-    def n_relevant(self) -> int:
-        """How many of the order are relevant: of the words at least a share of what the best line
-        has, or among the closest in meaning."""
-        if not len(self.order):
-            return 0
-        relevant = self.words >= LEAN_SHARE * max(float(self.words.max()), 1e-9)
+    def relevant(self) -> Positions:
+        """Best first, as far as there are relevant ones: of the words at least a share of what the
+        best line has, or among the closest in meaning."""
+        relevant = self.words >= LEAN_SHARE * max(float(self.words.max(initial=0)), 1e-9)
         if "meaning" in self.rankings:
             relevant[self.rankings["meaning"][:LEAN_CLOSEST]] = True
-        found = np.flatnonzero(relevant[self.order])
-        return int(found[-1]) + 1 if len(found) else 0
+        best = order(self.scores)
+        found = np.flatnonzero(relevant[best])
+        return best[: int(found[-1]) + 1] if len(found) else best[:0]
 
-    def parts(self, position: int) -> dict[str, float]:
-        """What each ranking adds to a line's score."""
-        if len(self.rankings) == 1:
-            score = float(self.words[position])
-            return {"words": score} if score > 0 else {}
-        parts = {}
+    def parts(self, positions: Sequence[int]) -> list[dict[str, float]]:
+        """What each ranking adds to the score of these lines."""
+        if not self.rankings:
+            scores = self.scores.take(positions).tolist()
+            return [{"words": score} if score > 0 else {} for score in scores]
+        parts: list[dict[str, float]] = [{} for _ in positions]
         for name, ranking in self.rankings.items():
             if name not in self._places:
                 self._places[name] = np.zeros(len(self.words), np.int64)
                 self._places[name][ranking] = np.arange(1, len(ranking) + 1)
-            place = int(self._places[name][position])
-            if place:
-                parts[name] = 1.0 / (self.rrf_k + place)
+            for part, place in zip(parts, self._places[name].take(positions).tolist(), strict=True):
+                if place:
+                    part[name] = 1.0 / (self.rrf_k + place)
         return parts
 
 
-def rank(history: History, question: Asked, *, limit: int | None = None) -> Ranked:
-    """All lines in order; with a `limit` at least so many, where no more can be wanted."""
+def rank(history: History, question: Asked) -> Ranked:
+    """All lines by their score."""
     terms = question.terms
     history.before_ranking(terms)
     n = history.layout.n_lines
     words = _words(history, terms)
-    rankings = {"words": order(words, history.plan.ranked if history.vectors else limit)}
     embedder = history.embedder
     if history.vectors is None or not n or not embedder or not embedder.knows(question.text):
-        return Ranked(rankings["words"], words, rankings, words)
+        return Ranked(words, words)
     try:
         asked = embedder.encode_question(question.text)
     except EmbedderFailed as error:
-        return Ranked(rankings["words"], words, rankings, words, notices=[str(error)])
+        return Ranked(words, words, notices=[str(error)])
+    rankings = {"words": order(words, history.plan.ranked)}
     rankings["meaning"] = _meaning(history, asked, list(terms), rankings["words"])
-    fused = fuse(rankings, n, rrf_k=history.plan.rrf_k)
-    return Ranked(order(fused), fused, rankings, words, rrf_k=history.plan.rrf_k)
+    return Ranked(fuse(rankings, n, rrf_k=history.plan.rrf_k), words, rankings, history.plan.rrf_k)
 
 
 def _words(history: History, terms: Mapping[str, float]) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +22,23 @@ def order(scores: Floats, limit: int | None = None) -> NDArray[np.int64]:
     found = np.flatnonzero(scores > 0)
     values = scores.take(found)
     if limit is not None and len(found) > limit:
-        least = np.partition(values, len(values) - limit)[len(values) - limit]
-        enough = np.flatnonzero(values >= least)
+        enough = np.flatnonzero(values >= _reached_by(values, limit))
         found, values = found.take(enough), values.take(enough)
     bits = values.astype(np.float32, copy=False).view(np.int32)
     keys = bits.astype(np.int64) << 32 | (_LOW - found)
     keys.sort()
     best: NDArray[np.int64] = _LOW - (keys[::-1] & _LOW)
     return best[:limit]
+
+
+def _reached_by(values: Floats, n: int) -> Any:
+    """A value that at least `n` of the values reach and not many more: where there are many, of
+    the greatest of each stretch of them the `n`-th."""
+    n_stretches = 4 * n
+    width = len(values) // n_stretches
+    if width > 1:
+        values = values[: width * n_stretches].reshape(width, n_stretches).max(axis=0)
+    return np.partition(values, len(values) - n)[len(values) - n]
 
 
 def fuse(rankings: Mapping[str, NDArray[np.int64]], n: int, *, rrf_k: int) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from memory.engine.history import History
 from memory.engine.question import Asked
@@ -35,10 +36,10 @@ def search(history: History, query: str, *, limit: int = 20, n_around: int = 1) 
     rows = history.layout.rows.values
     hits: list[Hit] = []
     seen: set[str | int] = set()
-    for position in ranked.order.tolist():
+    for position in chain.from_iterable(ranked.in_pieces(limit)):
         row = int(rows[position])
         entry, number = history.entry_of(row)
-        matches = history.vectors is not None or history.matched(row, terms)
+        matches = history.vectors is not None or any(history.index.matched([row], terms))
         if entry.message.id in seen or not matches:
             continue
         seen.add(entry.message.id)
@@ -50,7 +51,7 @@ def search(history: History, query: str, *, limit: int = 20, n_around: int = 1) 
                 history.shown(row),
                 "\n".join(entry.line_text(at).strip() for at in around),
                 float(ranked.scores[position]),
-                ranked.parts(position),
+                ranked.parts([position])[0],
             )
         )
         if len(hits) == limit:

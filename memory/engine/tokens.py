@@ -45,7 +45,7 @@ def _short(text: str) -> int:
 
 def _long(text: str) -> int:
     """The same by the lengths of runs, many times faster where there are many."""
-    kinds = _KINDS[np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)]
+    kinds = np.frombuffer(text.encode("utf-8", "surrogatepass").translate(_KINDS), np.int8)
     changes = np.flatnonzero(kinds[1:] != kinds[:-1]) + 1
     edges = np.concatenate(([0], changes, [len(kinds)]))
     lengths, kind = np.diff(edges), kinds[edges[:-1]]
@@ -59,7 +59,7 @@ _LONG = 400
 _NOTHING, _GAP = 0, 1
 
 
-def _tables() -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+def _tables() -> tuple[bytes, NDArray[np.int64]]:
     """For every byte its kind, for every kind how long a token of it is, as a power of two."""
     kinds = np.full(256, _NOTHING, np.int8)
     for kind, chars in enumerate((string.ascii_letters, string.digits, string.punctuation), 2):
@@ -67,7 +67,7 @@ def _tables() -> tuple[NDArray[np.int8], NDArray[np.int64]]:
     kinds[[ord(char) for char in " \t\r\f\v"]] = _GAP
     kinds[ord("\n")] = 5
     kinds[[*range(9), *range(14, 32), 127]] = 6
-    return kinds, np.array([0, 0, 2, 1, 1, 40, 0])
+    return kinds.tobytes(), np.array([0, 0, 2, 1, 1, 40, 0])
 
 
 _KINDS, _SHIFTS = _tables()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ class StoredIndex(LineIndex):
         self.n_docs = places.n_rows
         self._places = places
         self._held: dict[str, tuple[Numbers, Numbers]] = {}
-        self._reasons: dict[int, list[str]] = {}
 
     def fetch(self, terms: Iterable[str]) -> None:
         """Read the postings of those that are not here yet, in one query."""
@@ -60,15 +59,6 @@ class StoredIndex(LineIndex):
         """The rows that hold these terms, term by term."""
         return np.concatenate([_NONE, *(self.tf(term)[0] for term in terms)]).astype(np.int64)
 
-    def note_reasons(self, rows: Sequence[int]) -> None:
-        """Find out which of the known terms these rows hold."""
-        wanted = np.array(rows, np.int64)
-        self._reasons = {row: [] for row in rows}
-        for term, (docs, _) in self._held.items():
-            at = np.minimum(np.searchsorted(docs, wanted), len(docs) - 1)
-            for row in wanted[docs[at] == wanted].tolist() if len(docs) else ():
-                self._reasons[row].append(term)
-
     # --- As the engine asks ----------------------------------------------------------------------
 
     def has(self, term: str) -> bool:
@@ -79,6 +69,3 @@ class StoredIndex(LineIndex):
 
     def tf(self, term: str) -> tuple[Numbers, Numbers]:
         return self._held.get(term, (_NONE, _NONE))
-
-    def terms_of(self, doc: int) -> tuple[str, ...]:
-        return tuple(self._reasons.get(doc, ()))

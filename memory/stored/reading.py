@@ -149,7 +149,6 @@ class StoredHistory(History):
             self._stored_vectors.fetch_tokens(rows)
 
     def before_reasons(self, rows: Sequence[int]) -> None:
-        self.stored_index.note_reasons(rows)
         keys = {row: line_key(self._bare(row)) for row in rows}
         found = self.stored_index.postings(set(keys.values()))
         self._times_of = {row: len(found[key][0]) for row, key in keys.items()}
