@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 
@@ -14,40 +12,21 @@ from memory.engine.analysis import Analysed, analyse, show_written
 from memory.engine.calls import Call
 from memory.engine.columns import Column
 from memory.engine.dates import Dated
+from memory.engine.entries import Entry, joins_talk, n_bytes_of, rows_of, to_encode
 from memory.engine.errors import EmbedderFailed
 from memory.engine.facts import Facts
 from memory.engine.fetching import AtHand
-from memory.engine.frames import GONE
+from memory.engine.frames import GONE, heading
 from memory.engine.index import LineIndex
 from memory.engine.layout import Layout
 from memory.engine.ledger import Ledger
-from memory.engine.lines import Line
 from memory.engine.plan import Plan
 from memory.engine.ports import Embedder
 from memory.engine.terms import terms_of
 from memory.engine.tokens import CountTokens, estimate_tokens
 from memory.engine.values import Message, Packed, Policy
-from memory.engine.vectors import Vectors, readable
-from memory.engine.versions import Row, Versions
-
-# Turns further apart than this are two talks: what stands beside what ends there.
-_PAUSE = timedelta(hours=6)
-_CONTEXT_CHARS = 200
-_ENCLOSING_CHARS = 80
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A message as it is remembered: its record, the lines of it, the row of the first line."""
-
-    message: Message
-    text: str
-    lines: tuple[Line, ...]
-    first_row: int
-    call: Call | None
-
-    def line_text(self, number: int) -> str:
-        return self.lines[number].of(self.text)
+from memory.engine.vectors import Vectors
+from memory.engine.versions import Versions
 
 
 class History(AtHand):
@@ -82,6 +61,7 @@ class History(AtHand):
         self._dates: dict[int, list[Dated]] = {}
         self._costs: dict[int, int] = {}
         self._past_costs: dict[int, int] = {}
+        self._heading_costs: dict[int, int] = {}
         self._shown: dict[int, str] = {}
         self._numbers_of_texts: dict[str, int] = {}
         self._same = array("i")
@@ -157,7 +137,7 @@ class History(AtHand):
         self.vectors.extend(len(entry.lines) + 1)
         if entry.message.role == "tool" and not self.plan.encode_output:
             return
-        texts, contexts = self._to_encode(entry, joins)
+        texts, contexts = to_encode(entry, self.entries[-2] if joins else None)
         try:
             embeddings = self.embedder.encode(texts, contexts) if texts else []
         except EmbedderFailed as error:
@@ -169,10 +149,6 @@ class History(AtHand):
                 self.n_unencoded += 1
                 continue
             self.vectors.add(entry.first_row + number, embedding, with_tokens=talk)
-
-    def _to_encode(self, entry: Entry, joins: bool) -> tuple[list[str], list[str]]:
-        before = self.entries[-2] if joins else None
-        return to_encode(entry, before)
 
     def _note_facts(self, entry: Entry) -> None:
         subject = entry.message.speaker or entry.message.role
@@ -292,6 +268,14 @@ class History(AtHand):
             known = costs[row] = self.count_tokens(self.shown(row, past=past) + "\n")
         return known
 
+    def heading_cost(self, number: int) -> int:
+        """Tokens of a message's heading with its line break, counted once."""
+        known = self._heading_costs.get(number)
+        if known is None:
+            text = heading(self.entries[number].message)
+            known = self._heading_costs[number] = self.count_tokens(text + "\n")
+        return known
+
     def is_closed(self, row: int) -> bool:
         """Whether a later message says otherwise."""
         return bool(self.closed_by.at(row) >= 0)
@@ -334,66 +318,3 @@ class History(AtHand):
             first_source=first_source,
         )
         return packer.pack()
-
-
-def joins_talk(last: Message | None, message: Message) -> bool:
-    """Whether a message goes on with the talk before it. Tool output stands by itself."""
-    if last is None or "tool" in (message.role, last.role):
-        return False
-    return not (message.at and last.at and message.at - last.at > _PAUSE)
-
-
-def n_bytes_of(text: str) -> int:
-    return len(text.encode(errors="surrogatepass"))
-
-
-def rows_of(entry: Entry) -> list[Row]:
-    """The lines of a tool's output as versions compare them."""
-    return [
-        Row(entry.first_row + at, _bare_rows(entry.text[line.body : line.end]))
-        for at, line in enumerate(entry.lines)
-    ]
-
-
-def _bare_rows(text: str) -> str:
-    """A line without the white space round its rows: what versions compare."""
-    rows = text.splitlines()
-    return rows[0].strip() if len(rows) == 1 else "\n".join(row.strip() for row in rows)
-
-
-# --- What is encoded -----------------------------------------------------------------------------
-
-
-def to_encode(entry: Entry, before: Entry | None) -> tuple[list[str], list[str]]:
-    """The lines as they are encoded, and before each line of talk what was said before it:
-    for the first line the end of the message `before`, where the talk goes on from there."""
-    texts = _stripped(entry)
-    if entry.message.role == "tool" or not texts:
-        return [readable(text) for text in texts], _enclosing(entry, texts)
-    said = _as_said(entry)
-    last = _as_said(before)[-1:] if before else []
-    return said, [text[-_CONTEXT_CHARS:] for text in [*(last or [""]), *said[:-1]]]
-
-
-def _stripped(entry: Entry) -> list[str]:
-    return [entry.line_text(number).strip() for number in range(len(entry.lines))]
-
-
-def _as_said(entry: Entry) -> list[str]:
-    speaker = entry.message.speaker
-    return [f"{speaker}: {text}" if speaker else text for text in _stripped(entry)]
-
-
-def _enclosing(entry: Entry, texts: Sequence[str]) -> list[str]:
-    """For each line of output the name of what was read and the two lines that enclose it."""
-    name = re.split(r"[/\\]", entry.message.target or "")[-1].split(".")[0]
-    contexts = []
-    open_lines: list[tuple[int, int]] = []
-    for number, line in enumerate(entry.lines):
-        while open_lines and open_lines[-1][1] < number:
-            open_lines.pop()
-        above = [readable(texts[at])[:_ENCLOSING_CHARS] for at, _ in open_lines[-2:]]
-        contexts.append(" ".join([name, *above])[: 2 * _ENCLOSING_CHARS])
-        if line.n_inside:
-            open_lines.append((number, number + line.n_inside))
-    return contexts

@@ -22,7 +22,6 @@ from memory.engine.question import ask
 from memory.engine.ranker import Positions, Ranked, rank
 from memory.engine.values import (
     LeftOut,
-    Message,
     Packed,
     PackedLine,
     PackedMessage,
@@ -227,15 +226,13 @@ class Packer:
     def _frame_cost(self, block: _Block, number: int) -> int:
         """What a message's heading costs, and its day where it is the first of it."""
         message = self.history.entries[number].message
-        date = day(message)
-        cost = self.count(heading(message, self._next_source(block, message)) + "\n")
-        return cost + (self.count(date + "\n") if date and date not in block.days else 0)
-
-    def _next_source(self, block: _Block, message: Message) -> int | None:
-        """A number as long as any that it can get: they are given when all is chosen."""
         if self.first_source is None or message.role != "tool":
-            return None
-        return self.first_source + len(block.messages)
+            cost = self.history.heading_cost(number)
+        else:  # a number as long as any that it can get: they are given when all is chosen
+            source = self.first_source + len(block.messages)
+            cost = self.count(heading(message, source) + "\n")
+        date = day(message)
+        return cost + (self.count(date + "\n") if date and date not in block.days else 0)
 
     # --- Printing --------------------------------------------------------------------------------
 

@@ -96,7 +96,9 @@ def _learn(word: str) -> tuple[str, ...]:
 
 
 def _is_long(term: str) -> bool:
-    return len(term) >= _BEGINNING and term[:_BEGINNING].isalpha() and not _UNSPACED.match(term)
+    if len(term) < _BEGINNING or not term[:_BEGINNING].isalpha():
+        return False
+    return term.isascii() or not _UNSPACED.match(term)
 
 
 def _beginning(term: str) -> str:
@@ -109,7 +111,7 @@ def word_terms(word: str) -> tuple[str, ...]:
         return (stem(word),)
     if not word.isascii() and _UNSPACED.search(word):
         return tuple(_unspaced_terms(word))
-    if _POSSESSIVE.fullmatch(word):
+    if word[-1] in "sS" and _POSSESSIVE.fullmatch(word):
         word = word[:-2]
     whole = fold(word)[:_LONGEST_WORD]
     parts = [folded for part in _parts(word) if (folded := fold(part))]
@@ -164,6 +166,7 @@ def _stemmer(language: str) -> Callable[[str], str]:
     return stem_word
 
 
+@lru_cache(maxsize=_MEMORY)
 def stem(word: str) -> str:
     """The stem of a folded word by the stemmer of its script; other words as they are."""
     if len(word) > 2 and not _UNTOUCHED.fullmatch(word):

@@ -12,8 +12,8 @@ from typing import Any
 
 from memory.engine.analysis import Analysed, clean_text_of
 from memory.engine.calls import Call
+from memory.engine.entries import Entry, rows_of
 from memory.engine.facts import Fact, Facts, read_statement
-from memory.engine.history import Entry, rows_of
 from memory.engine.values import Message
 from memory.engine.versions import Closing, Versions
 from memory.index_models import Part, StoredFact

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from memory.engine.analysis import clean_text_of
 from memory.engine.columns import Column
+from memory.engine.entries import Entry, joins_talk, to_encode
 from memory.engine.errors import EmbedderFailed
-from memory.engine.history import Entry, joins_talk, to_encode
 from memory.engine.ports import Embedder, Embedding
 from memory.engine.values import Message
 from memory.engine.vectors import Vectors, compress

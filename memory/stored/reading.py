@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from memory.engine.analysis import clean_text_of
 from memory.engine.calls import read_call
 from memory.engine.columns import Column
-from memory.engine.history import Entry, History
+from memory.engine.entries import Entry
+from memory.engine.history import History
 from memory.engine.plan import Plan
 from memory.engine.ports import Embedder
 from memory.engine.tokens import CountTokens, estimate_tokens
@@ -88,7 +89,7 @@ class StoredHistory(History):
         self.closed_by = Column.of(np.full(totals.n_rows, -1, np.int32))
         self._entries = _Entries(totals.n_parts, self.read_entries)
         self.entries = self._entries  # type: ignore[assignment]
-        self._texts, self._dates, self._shown = {}, {}, {}
+        self._texts, self._dates, self._shown, self._heading_costs = {}, {}, {}, {}
         self._costs, self._past_costs = {}, {}
         self._numbers_of_texts, self._times = {}, array("i")
         self._times_of: dict[int, int] = {}

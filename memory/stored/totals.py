@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from memory.engine.analysis import Analysed
-from memory.engine.history import joins_talk, n_bytes_of
+from memory.engine.entries import joins_talk, n_bytes_of
 from memory.engine.layout import LengthSums, enclosing_lengths
 from memory.engine.values import Message
 
