@@ -43,3 +43,5 @@ class Plan:
     ledger: bool = True
     follow_up: float = 0.5
     """What the terms of the turn before count when a question cannot stand alone."""
+    code_words: float = 1.0
+    """What a keyword of code counts that stands for a word of the question (`code_words.py`)."""

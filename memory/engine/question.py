@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from memory.engine.asking import leans_on_talk
+from memory.engine.code_words import code_words
 from memory.engine.dates import find_dates
 from memory.engine.history import History
 
@@ -28,17 +29,19 @@ class Asked:
 def ask(history: History, question: str, now: datetime | None = None) -> Asked:
     """A question that cannot stand alone ("where does she live?", "the second one") is searched
     for together with the turn before it, which counts less. "Yesterday" is searched for by its
-    date, where it is known when the question is asked."""
+    date, where it is known when the question is asked, and a "function" by what code calls it."""
     terms: dict[str, float] = dict(Counter(history.terms(question)))
     terms |= dict.fromkeys(_days(question, now), 1.0)
-    history.read_terms(terms)
+    keywords = code_words(terms) if history.plan.code_words and history.layout.has_output else []
+    history.read_terms([*terms, *keywords])
+    said_in_code = {word: history.plan.code_words for word in keywords if history.index.has(word)}
     points = len(question.split()) <= _FEW_WORDS and leans_on_talk(question)
     if not history.plan.follow_up or not (points or _says_nothing(history, terms)):
-        return Asked(question, terms)
+        return Asked(question, terms | said_in_code)
     before = " ".join(history.last_talk())[-_LAST_CHARS:]
     for term in set(history.terms(before)) - set(terms):
         terms[term] = history.plan.follow_up
-    return Asked(f"{before} {question}" if before else question, terms)
+    return Asked(f"{before} {question}" if before else question, said_in_code | terms)
 
 
 def _days(question: str, now: datetime | None) -> list[str]:

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.engine import History, Message
+from memory.engine.question import ask
 from memory.engine.tokens import estimate_tokens
 from tests.core.memory.builders import START, edit, filler, said, shown, tool
 
@@ -124,6 +125,30 @@ def test_a_question_that_points_back_is_searched_with_the_turn_before():
     history = [said("My sister Ana lives in Porto."), *filler(60),
                said("I will call my sister Ana."), said("Good idea.", "assistant")]  # fmt: skip
     assert "Porto" in shown(history, "Where does she live?", 120)
+
+
+CALLS = [f"x{n} = walk(tree{n}, function{n % 7})" for n in range(60)]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which function is there to climb up?",
+        "Welche Funktion klettert hoch?",
+        "哪个函数？",
+    ],
+)
+def test_a_function_is_found_by_what_code_calls_it(question):
+    history = [tool("\n".join([*CALLS[:40], "def ascend(node):", "    go()", *CALLS[40:]]))]
+    text = shown(history, question, 80)
+    assert "def ascend(node):" in text
+
+
+def test_keywords_of_code_are_searched_for_only_where_tools_printed_something():
+    talk = [said("Raise the blinds."), said("The plan may fail."), *filler(30)]
+    assert "rais" not in ask(History(talk), "Why did it fail?").terms
+    assert "rais" in ask(History([*talk, tool("raise Failed")]), "Why did it fail?").terms
+    assert "rais" not in ask(History([*talk, tool("return 1")]), "Where is the fun?").terms
 
 
 def test_the_matching_part_of_an_endless_line_is_kept():
