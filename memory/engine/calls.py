@@ -30,13 +30,17 @@ _SOUGHT = ("query", "pattern", "q", "regex", "text", "search", "term", "keywords
 _RANGE = {"offset", "limit", "start", "end", "line", "lines", "range", "page", "pages",
           "view_range", "start_line", "end_line", "from", "to", "first", "last", "n",
           "max_lines", "length", "size", "head", "tail", "part", "chunk", "cursor"}  # fmt: skip
+_STARTS = ("offset", "start_line", "start", "view_range", "lines", "line", "range", "from", "first")
+_LENGTHS = {"limit", "max_lines", "length", "size", "head", "n"}
+_FIRST = re.compile(r"\s*(\d{1,9})\s*(?:[-:,]|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """`old` and `new` of a change; `new` alone where a whole text was written. `same_as` is equal
     for two calls with the same arguments, `series` for two that differ only in the range.
-    `named` is what a list of calls shows: of a search what was searched for."""
+    `named` is what a list of calls shows: of a search what was searched for. `start` is the row of
+    the target at which what was read begins, counted from about 1; None where it is not known."""
 
     kind: Kind
     tool: str
@@ -46,6 +50,7 @@ class Call:
     same_as: tuple[Any, ...]
     series: tuple[Any, ...]
     named: str = ""
+    start: int | None = None
 
 
 def read_call(message: Message) -> Call | None:
@@ -70,7 +75,23 @@ def read_call(message: Message) -> Call | None:
         same_as=(*key, fixed, ranged),
         series=(*key, fixed),
         named=sought or target,
+        start=_start(args) if kind == "read" else None,
     )
+
+
+def _start(args: Mapping[str, Any]) -> int | None:
+    """Where a reading begins: at the first row where its arguments name no range."""
+    if args.keys().isdisjoint(_RANGE):
+        return 1
+    for name in _STARTS:
+        value = args.get(name)
+        if isinstance(value, list | tuple) and value:
+            value = value[0]
+        if isinstance(value, int):
+            return value
+        if isinstance(value, str) and (first := _FIRST.match(value)):
+            return int(first[1])
+    return 1 if args.keys() & _RANGE <= _LENGTHS else None
 
 
 def _kind(tool: str, old: str | None, new: str | None) -> Kind:

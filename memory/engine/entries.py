@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from memory.engine.alignment import Row
 from memory.engine.calls import Call
 from memory.engine.lines import Line
 from memory.engine.values import Message
 from memory.engine.vectors import readable
-from memory.engine.versions import Row
 
 # Turns further apart than this are two talks: what stands beside what ends there.
 _PAUSE = timedelta(hours=6)
@@ -46,10 +46,13 @@ def n_bytes_of(text: str) -> int:
 
 def rows_of(entry: Entry) -> list[Row]:
     """The lines of a tool's output as versions compare them."""
-    return [
-        Row(entry.first_row + at, _bare_rows(entry.text[line.body : line.end]))
-        for at, line in enumerate(entry.lines)
-    ]
+    text, rows = entry.text, []
+    at = end = 0
+    for number, line in enumerate(entry.lines, entry.first_row):
+        at += text.count("\n", end, line.start)
+        rows.append(Row(number, _bare_rows(text[line.body : line.end]), False, at))
+        end = line.start
+    return rows
 
 
 def _bare_rows(text: str) -> str:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from memory.engine.values import Span
 
 LONGEST_CHARS = 320
-_JOINED_LINES = 8
+JOINED_LINES = 8
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ def _indent(text: str, start: int, body: int) -> int:
 def _joined(text: str, rows: list[Line], at: int) -> int:
     """How many rows belong together: up to the one that closes the brackets, if one soon does."""
     depth = 0
-    for size in range(1, _JOINED_LINES + 1):
+    for size in range(1, JOINED_LINES + 1):
         if at + size > len(rows):
             return 1
         row = rows[at + size - 1]

@@ -33,8 +33,10 @@ def _mark_ranges() -> str:
 
 _LETTER = rf"[\w{_mark_ranges()}\u200c\u200d]"
 _WORD = re.compile(rf"[A-Za-z](?:\+\+|#)(?!\w)|{_LETTER}+(?:[.\-/:@'’]{_LETTER}+)*")
-# The same for a text of ASCII alone, at a fourth of the time.
+# The same for a text of ASCII alone, and for one that names no C++ or C#: at a fourth of the time
+# and at a sixth.
 _ASCII_WORD = re.compile(r"[A-Za-z](?:\+\+|#)(?!\w)|\w+(?:[.\-/:@']\w+)*", re.ASCII)
+_PLAIN_WORD = re.compile(r"\w+(?:[.\-/:@']\w+)*", re.ASCII)
 _PLAIN = re.compile(r"[a-z]+")
 _JOINT = re.compile(r"[.\-/:@'’_]+")
 _CASE_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[+#]+")
@@ -79,7 +81,9 @@ def exact_terms(text: str) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    return (_ASCII_WORD if text.isascii() else _WORD).findall(text)
+    if not text.isascii():
+        return _WORD.findall(text)
+    return (_ASCII_WORD if "#" in text or "++" in text else _PLAIN_WORD).findall(text)
 
 
 @lru_cache(maxsize=_MEMORY)

@@ -1,8 +1,11 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memory.engine import History
+from memory.engine.alignment import Row
 from memory.engine.calls import read_call
-from memory.engine.versions import Row, Versions
+from memory.engine.versions import Versions
 from tests.core.memory.builders import edit, filler, said, shown, tool
 
 PAGE = "\n".join(f"row_{n} = {n * 7}" for n in range(40))
@@ -48,6 +51,67 @@ def test_reading_a_part_again_leaves_the_rest_as_it_is():
     assert "row_12 = 84" not in text
     assert "row_12 = 1" in text
     assert all(row in text for row in PAGE.splitlines() if row != "row_12 = 84")
+
+
+BRACKETS = "\n".join(
+    f"def f{n}(a,\n       b{n}):\n    warn('f{n} is old '\n         'and goes',\n\n         {n})\n"
+    f"    return [a,\n            b{n},\n            {n}][0]\n"
+    for n in range(8)
+).splitlines()
+
+
+@given(st.data())
+def test_reading_parts_of_a_file_that_did_not_change_closes_nothing_for_good(data):
+    """Statements over several lines are cut by where a reading begins and ends."""
+    readings = []
+    for _ in range(data.draw(st.integers(2, 4))):
+        first = data.draw(st.integers(0, len(BRACKETS) - 2))
+        last = data.draw(st.integers(first + 1, len(BRACKETS)))
+        args = {"offset": first + 1, "limit": last - first}
+        readings.append(tool("\n".join(BRACKETS[first:last]), args=args))
+    wanted = {row.strip() for reading in readings for row in reading.text.splitlines()}
+    text = shown(readings, "everything", 20_000)
+    assert {row.strip() for row in text.splitlines()} >= wanted - {""}
+
+
+TWINS = [row for kind in ("v4", "v6") for row in (
+    f"class Net_{kind}:", "    def __init__(self, address):", "        self.address = address",
+    "        self.packed = pack(address)", f"        self.size = SIZE_{kind}",
+    "    def hosts(self):", "        first = self.first + 1", "        last = self.last - 1",
+    f"        return each_{kind}(first, last)", "    def first_free(self):",
+    "        return min(self.free)", *(f"    # {kind} note {n}" for n in range(60)),
+)]  # fmt: skip
+
+
+def reading(rows, first, last):
+    args = {"offset": first + 1, "limit": last - first}
+    return tool("\n".join(rows[first:last]), args=args)
+
+
+def test_two_parts_of_a_file_that_read_alike_are_both_current():
+    second = TWINS.index("class Net_v6:")
+    text = shown([reading(TWINS, 0, 11), reading(TWINS, second, second + 11)], "all", 4000)
+    assert "self.size = SIZE_v4" in text
+    assert "return each_v4(first, last)" in text
+
+
+@pytest.mark.parametrize("n_before", [0, 9])
+def test_a_part_that_moved_is_the_same_part(n_before):
+    later = [*(f"# new {n}" for n in range(n_before)), *TWINS]
+    later[later.index("        self.size = SIZE_v4")] = "        self.size = 32"
+    text = shown([reading(TWINS, 0, 40), reading(later, n_before, 40 + n_before)], "all", 4000)
+    assert "self.size = SIZE_v4" not in text
+    assert "self.size = 32" in text
+
+
+def test_where_a_reading_begins_is_known_from_its_arguments():
+    def start(**args):
+        return read_call(tool("x", args=args)).start
+
+    assert start() == start(path="a.py") == start(limit=50) == 1
+    assert start(offset=40, limit=10) == start(start_line="40") == start(view_range=[40, 60]) == 40
+    assert start(lines="40-60") == 40
+    assert start(page=2) is start(tail=20) is None
 
 
 def test_an_edit_brings_the_line_up_to_date_and_keeps_the_page():
