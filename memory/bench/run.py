@@ -35,7 +35,7 @@ _WORDS_ALONE: dict[str, dict[str, Any]] = {
     "no dates": {"dates": False},
     "no counted lists": {"ledger": False},
     "no turn before": {"follow_up": 0.0},
-    "no keywords of code": {"code_words": 0.0},
+    "no keywords of code": {"keyword": 0.0, "keyword_near": 0.0},
 }
 _WITH_MEANING: dict[str, dict[str, Any]] = {
     "no late interaction": {"late": 0},

@@ -43,5 +43,8 @@ class Plan:
     ledger: bool = True
     follow_up: float = 0.5
     """What the terms of the turn before count when a question cannot stand alone."""
-    code_words: float = 1.0
-    """What a keyword of code counts that stands for a word of the question (`code_words.py`)."""
+    keyword: float = 1.5
+    """What a keyword of code that stands for a word of the question (`code_words.py`) counts in the
+    line that has it: it tells lines of one kind from those round them."""
+    keyword_near: float = 0.4
+    """What it counts beside that as any other term does, in the line and round it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from memory.engine.asking import leans_on_talk
@@ -20,10 +20,12 @@ _LONGEST_DAYS = 31
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`terms` with their weights; `text` is what is encoded."""
+    """`terms` with their weights; `text` is what is encoded. `alone` are terms that count in a line
+    itself more than round it."""
 
     text: str
     terms: Mapping[str, float]
+    alone: Mapping[str, float] = field(default_factory=dict)
 
 
 def ask(history: History, question: str, now: datetime | None = None) -> Asked:
@@ -32,16 +34,18 @@ def ask(history: History, question: str, now: datetime | None = None) -> Asked:
     date, where it is known when the question is asked, and a "function" by what code calls it."""
     terms: dict[str, float] = dict(Counter(history.terms(question)))
     terms |= dict.fromkeys(_days(question, now), 1.0)
-    keywords = code_words(terms) if history.plan.code_words and history.layout.has_output else []
+    keywords = code_words(terms) if history.plan.keyword and history.layout.has_output else []
     history.read_terms([*terms, *keywords])
-    said_in_code = {word: history.plan.code_words for word in keywords if history.index.has(word)}
+    keywords = [word for word in keywords if history.index.has(word)]
+    alone = dict.fromkeys(keywords, history.plan.keyword)
+    near = dict.fromkeys(keywords, history.plan.keyword_near)
     points = len(question.split()) <= _FEW_WORDS and leans_on_talk(question)
     if not history.plan.follow_up or not (points or _says_nothing(history, terms)):
-        return Asked(question, terms | said_in_code)
+        return Asked(question, terms | near, alone)
     before = " ".join(history.last_talk())[-_LAST_CHARS:]
     for term in set(history.terms(before)) - set(terms):
         terms[term] = history.plan.follow_up
-    return Asked(f"{before} {question}" if before else question, said_in_code | terms)
+    return Asked(f"{before} {question}" if before else question, near | terms, alone)
 
 
 def _days(question: str, now: datetime | None) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -80,9 +80,9 @@ class Ranked:
 def rank(history: History, question: Asked) -> Ranked:
     """All lines by their score."""
     terms = question.terms
-    history.before_ranking(terms)
+    history.before_ranking([*terms, *question.alone])
     n = history.layout.n_lines
-    words = _words(history, terms)
+    words = _words(history, question)
     embedder = history.embedder
     if history.vectors is None or not n or not embedder or not embedder.knows(question.text):
         return Ranked(words, words)
@@ -95,9 +95,9 @@ def rank(history: History, question: Asked) -> Ranked:
     return Ranked(fuse(rankings, n, rrf_k=history.plan.rrf_k), words, rankings, history.plan.rrf_k)
 
 
-def _words(history: History, terms: Mapping[str, float]) -> Floats:
-    layout = history.layout
-    scores = word_scores(history.index, layout, terms)
+def _words(history: History, question: Asked) -> Floats:
+    layout, terms = history.layout, question.terms
+    scores = word_scores(history.index, layout, terms, question.alone)
     if not len(scores):
         return scores
     if layout.has_output:

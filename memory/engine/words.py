@@ -12,6 +12,7 @@ all slots, their calls and arrays would take longer than what they do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -38,13 +39,21 @@ class _Term(NamedTuple):
     weight: float
 
 
-def word_scores(index: LineIndex, layout: Layout, terms: Mapping[str, float]) -> Floats:
-    """The score of every shown line for weighted terms; 0 where none of them is near."""
+def word_scores(
+    index: LineIndex,
+    layout: Layout,
+    terms: Mapping[str, float],
+    alone: Mapping[str, float] = MappingProxyType({}),
+) -> Floats:
+    """The score of every shown line for weighted terms; 0 where none of them is near. The terms
+    `alone` count in the lines that have them and not round those."""
     scores = np.zeros(layout.n_slots + _PAD, np.float32)
     if layout.n_lines:
         norms = _norms(layout)
         for batch in _batches(_terms(index, terms)):
             _add(scores, norms, layout, batch)
+        for term in _terms(index, alone):
+            _add_alone(scores, norms, layout, term)
     by_position: Floats = scores.take(layout.slots.values)
     return by_position
 
@@ -113,6 +122,14 @@ def _add(scores: Floats, norms: Floats, layout: Layout, terms: Sequence[_Term]) 
     weights = np.array([term.weight for term in terms]) * idf(layout.n_lines, df)
     tf *= weights.astype(np.float32).repeat(sizes)
     np.add.at(scores, cells, tf)
+
+
+def _add_alone(scores: Floats, norms: Floats, layout: Layout, term: _Term) -> None:
+    is_line = layout.is_line.values.take(term.rows)
+    slots = layout.slot.values.take(term.rows[is_line])
+    tf = term.counts[is_line].astype(np.float32)
+    tf /= tf + norms.take(slots)
+    scores[slots] += np.float32(term.weight * idf(layout.n_lines, len(slots))) * tf
 
 
 def _counted(

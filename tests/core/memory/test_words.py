@@ -77,6 +77,16 @@ def test_scores_are_those_of_the_formula_over_the_surroundings(talk, at_once):
     assert ((fast > 0) == (naive(history, terms, plan) > 0)).all()
 
 
+def test_a_term_that_counts_alone_scores_its_own_lines_only():
+    history = History([tool("alpha\n  beta\n  gamma beta\ndelta", "x", "beta")])
+    none = word_scores(history.index, history.layout, {})
+    alone = word_scores(history.index, history.layout, {}, {"beta": 2.0})
+    assert not none.any()
+    assert (alone > 0).tolist() == [False, True, True, False]
+    twice = word_scores(history.index, history.layout, {"alpha": 1.0}, {"beta": 2.0})
+    assert np.allclose(twice, alone + word_scores(history.index, history.layout, {"alpha": 1.0}))
+
+
 @settings(max_examples=40, deadline=None)
 @given(TALK)
 def test_the_surroundings_weighed_line_by_line_are_those_weighed_at_once(talk):
