@@ -31,45 +31,46 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """The part of an old reading that a new one covers, in rows of text and in lines, and by how
-    many lines in order that is known."""
+    """The part of an old reading that a new one covers, in rows of text, and by how many lines in
+    order that is known."""
 
     covered: range
-    lines: range
     n_fixed: int
 
 
-def overlap(pairs: Sequence[Pair], old: Sequence[Row], new: Sequence[Row]) -> Overlap:
+def overlap(pairs: Sequence[Pair], old_at: Sequence[int], new_at: Sequence[int]) -> Overlap:
     """From where the new reading begins to its end: of the lines found once in each, the first and
-    the last in order place the two."""
+    the last in order place the two. `old_at` and `new_at` are their `places`."""
     fixed = _rising(pairs)
     if not fixed:
-        return Overlap(range(0), range(0), 0)
+        return Overlap(range(0), 0)
     (first_old, first_new), (last_old, last_new) = fixed[0], fixed[-1]
-    old_at, new_at = _places(old), _places(new)
     start = max(0, old_at[first_old] - new_at[first_new])
     end = min(old_at[-1], old_at[last_old] + new_at[-1] - new_at[last_new])
-    lines = range(bisect_right(old_at, start) - 1, bisect_left(old_at, end))
-    return Overlap(range(start, end), lines, len(fixed))
+    return Overlap(range(start, end), len(fixed))
 
 
-def inside(rows: Sequence[Row], covered: range) -> Iterator[tuple[Row, str]]:
+def lines_of(covered: range, at: Sequence[int]) -> range:
+    """The lines that reach into a part of a reading."""
+    return range(bisect_right(at, covered.start) - 1, bisect_left(at, min(covered.stop, at[-1])))
+
+
+def inside(
+    rows: Sequence[Row], at: Sequence[int], covered: range
+) -> Iterator[tuple[Row, list[str]]]:
     """The lines that reach into a part, each with those of its rows of text that lie in it."""
-    at = 0
-    for row in rows:
-        parts = _parts(row)
-        within = parts[max(0, covered.start - at) : max(0, covered.stop - at)]
-        if within:
-            yield row, framed(within)
-        at += len(parts)
+    for number in lines_of(covered, at):
+        first = at[number]
+        parts = _parts(rows[number])
+        yield rows[number], parts[max(0, covered.start - first) : covered.stop - first]
 
 
 def text_of(rows: Sequence[Row]) -> str:
-    """All rows of text, so that what `inside` gives is in it where it stands there in one piece."""
     return framed([part for row in rows for part in _parts(row)])
 
 
 def framed(parts: Sequence[str]) -> str:
+    """Rows of text as one text: some are in others where they stand there in one piece."""
     return "\n".join(["", *parts, ""])
 
 
@@ -95,13 +96,14 @@ def _balance(text: str) -> int:
     return sum(map(text.count, "([{")) - sum(map(text.count, ")]}"))
 
 
-def _places(rows: Sequence[Row]) -> list[int]:
+def places(rows: Sequence[Row]) -> list[int]:
     """Where each line begins in rows of text, and where the last ends."""
     return list(accumulate((len(_parts(row)) for row in rows), initial=0))
 
 
 def _parts(row: Row) -> list[str]:
-    return [part for part in row.text.split("\n") if part]
+    text = row.text
+    return [part for part in text.split("\n") if part] if not text or "\n" in text else [text]
 
 
 def _rising(pairs: Sequence[Pair]) -> list[Pair]:

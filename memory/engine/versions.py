@@ -15,7 +15,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory.engine.alignment import Pair, Row, cut_off, inside, once, overlap, text_of
+from memory.engine.alignment import (
+    Pair,
+    Row,
+    cut_off,
+    framed,
+    inside,
+    lines_of,
+    once,
+    overlap,
+    places,
+    text_of,
+)
 from memory.engine.calls import Call, changed_rows
 
 # Share of the lines in an overlap that must be found in both, of those that no other repeats, or it
@@ -23,6 +34,8 @@ from memory.engine.calls import Call, changed_rows
 # few rows. Chosen on random readings of files that changed and of files that did not.
 _AGREED = {"where it was": 0.4, "moved": 0.6, "elsewhere": 0.9}
 _FEW = 30
+# Fewer lines than these say nothing of a part that lies elsewhere.
+_FEWEST = 5
 
 
 @dataclass(slots=True)
@@ -35,8 +48,16 @@ class Closing:
 
 @dataclass(slots=True)
 class _Reading:
+    """`at` are the places of its lines in rows of text, once they were asked for."""
+
     call: Call
     rows: list[Row]
+    at: list[int] | None = None
+
+    def places(self) -> list[int]:
+        if self.at is None:
+            self.at = places(self.rows)
+        return self.at
 
 
 class Versions:
@@ -120,11 +141,13 @@ class _Target:
         held, text = {row.text for row in rows}, text_of(rows)
         for number, covered in sorted(self._covered(call, rows).items()):
             reading = self.readings[number]
-            for row, read_again in inside(reading.rows, covered):
-                if not row.closed and row.text not in held and read_again not in text:
+            n_closed = len(closing.closed)
+            for row, read_again in inside(reading.rows, reading.places(), covered):
+                known = row.closed or row.text in held
+                if not known and framed(read_again) not in text:
                     row.closed = True
                     closing.closed.append(row.row)
-            if all(row.closed for row in reading.rows):
+            if len(closing.closed) > n_closed and all(row.closed for row in reading.rows):
                 self._drop(number)
 
     def _covered(self, call: Call, rows: Sequence[Row]) -> dict[int, range]:
@@ -133,9 +156,12 @@ class _Target:
         covered = dict.fromkeys(numbers, _ALL)
         if call.kind == "change":
             return covered
+        new_at = places(rows)
         for number, pairs in self._shared(rows).items():
             if number not in covered and _may_overlap(self.readings[number].call, call):
-                covered[number] = self._overlap(number, pairs, call, rows)
+                part = self._overlap(number, pairs, call, rows, new_at)
+                if part:
+                    covered[number] = part
         return covered
 
     def _shared(self, rows: Sequence[Row]) -> dict[int, list[Pair]]:
@@ -148,17 +174,26 @@ class _Target:
         return shared
 
     def _overlap(
-        self, number: int, pairs: Sequence[Pair], call: Call, rows: Sequence[Row]
+        self,
+        number: int,
+        pairs: Sequence[Pair],
+        call: Call,
+        rows: Sequence[Row],
+        new_at: Sequence[int],
     ) -> range:
         """The part of an earlier reading that shares lines with a new one, where it is the same
         place of the target and not another that reads alike."""
         earlier = self.readings[number]
         moves = [_moved(earlier, old, call, rows[new]) for old, new in pairs]
         near = [pair for pair, rows_on in zip(pairs, moves, strict=True) if abs(rows_on) <= _FEW]
-        found = overlap(near or pairs, earlier.rows, rows)
-        lines = earlier.rows[found.lines.start : found.lines.stop]
-        n_alone = sum(self._places[row.text].get(number, _NO_PLACE) != _NO_PLACE for row in lines)
+        if not near and len(pairs) < _FEWEST:
+            return range(0)
+        found = overlap(near or pairs, earlier.places(), new_at)
         agreed = _AGREED["where it was" if 0 in moves else "moved" if near else "elsewhere"]
+        n_alone = sum(
+            self._places[earlier.rows[line].text].get(number, _NO_PLACE) != _NO_PLACE
+            for line in lines_of(found.covered, earlier.places())
+        )
         return found.covered if found.n_fixed >= agreed * n_alone else range(0)
 
     # --- A change ---
@@ -168,6 +203,7 @@ class _Target:
         for number, reading in self.readings.items():
             before = [row.text for row in reading.rows]
             if _change(reading, old, new, closing):
+                reading.at = None
                 self._forget(number, before)
                 self._place(number, reading)
 
