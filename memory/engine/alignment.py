@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -74,10 +74,9 @@ def framed(parts: Sequence[str]) -> str:
     return "\n".join(["", *parts, ""])
 
 
-def once(rows: Sequence[Row]) -> dict[str, int]:
-    """The places of the texts that occur once, in order, but for those that are cut off."""
+def once(rows: Sequence[Row], cut: Collection[int]) -> dict[str, int]:
+    """The places of the texts that occur once, in order, but for the lines that are `cut` off."""
     times = Counter(row.text for row in rows)
-    cut = cut_off(rows)
     return {row.text: at for at, row in enumerate(rows) if times[row.text] == 1 and at not in cut}
 
 

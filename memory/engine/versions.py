@@ -46,18 +46,23 @@ class Closing:
     texts: dict[int, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
 class _Reading:
-    """`at` are the places of its lines in rows of text, once they were asked for."""
+    def __init__(self, call: Call, rows: list[Row]) -> None:
+        self.call = call
+        self.rows = rows
+        self.renew()
 
-    call: Call
-    rows: list[Row]
-    at: list[int] | None = None
+    def renew(self) -> None:
+        """Find out anew what its texts say: they were changed."""
+        self.cut = cut_off(self.rows)
+        self._places: list[int] | None = None
 
+    @property
     def places(self) -> list[int]:
-        if self.at is None:
-            self.at = places(self.rows)
-        return self.at
+        """Where each line begins in rows of text; not asked for of most readings."""
+        if self._places is None:
+            self._places = places(self.rows)
+        return self._places
 
 
 class Versions:
@@ -75,8 +80,9 @@ class Versions:
             written = [_written(row) for row in rows if row.text[:2] == "+ "]
             target.add(_Reading(call, written))
         else:
-            target.cover(call, rows, closing)
-            target.add(_Reading(call, list(rows)))
+            reading = _Reading(call, list(rows))
+            target.cover(reading, closing)
+            target.add(reading)
         return closing
 
     def resume(self, call: Call, rows: Sequence[Row], closing: Closing, *, ok: bool) -> None:
@@ -115,16 +121,15 @@ class _Target:
         self._place(number, reading)
 
     def _place(self, number: int, reading: _Reading) -> None:
-        cut = cut_off(reading.rows)
         for at, row in enumerate(reading.rows):
-            places = self._places.setdefault(row.text, {})
-            places[number] = _NO_PLACE if number in places or at in cut else at
+            known = self._places.setdefault(row.text, {})
+            known[number] = _NO_PLACE if number in known or at in reading.cut else at
 
     def _forget(self, number: int, texts: Iterable[str]) -> None:
         for text in set(texts):
-            places = self._places[text]
-            del places[number]
-            if not places:
+            known = self._places[text]
+            del known[number]
+            if not known:
                 del self._places[text]
 
     def _drop(self, number: int) -> None:
@@ -137,62 +142,58 @@ class _Target:
 
     # --- A reading that covers older ones ---
 
-    def cover(self, call: Call, rows: Sequence[Row], closing: Closing) -> None:
-        held, text = {row.text for row in rows}, text_of(rows)
-        for number, covered in sorted(self._covered(call, rows).items()):
+    def cover(self, new: _Reading, closing: Closing) -> None:
+        held = {row.text for row in new.rows}
+        text = ""
+        for number, covered in sorted(self._covered(new).items()):
             reading = self.readings[number]
             n_closed = len(closing.closed)
-            for row, read_again in inside(reading.rows, reading.places(), covered):
-                known = row.closed or row.text in held
-                if not known and framed(read_again) not in text:
+            for row, read_again in inside(reading.rows, reading.places, covered):
+                if row.closed or row.text in held:
+                    continue
+                text = text or text_of(new.rows)
+                if framed(read_again) not in text:
                     row.closed = True
                     closing.closed.append(row.row)
             if len(closing.closed) > n_closed and all(row.closed for row in reading.rows):
                 self._drop(number)
 
-    def _covered(self, call: Call, rows: Sequence[Row]) -> dict[int, range]:
+    def _covered(self, new: _Reading) -> dict[int, range]:
         """The part of each earlier reading that a call reads again, by the reading's number."""
+        call = new.call
         numbers = self.readings if call.kind == "change" else self._same.get(call.same_as, ())
         covered = dict.fromkeys(numbers, _ALL)
         if call.kind == "change":
             return covered
-        new_at = places(rows)
-        for number, pairs in self._shared(rows).items():
+        for number, pairs in self._shared(new).items():
             if number not in covered and _may_overlap(self.readings[number].call, call):
-                part = self._overlap(number, pairs, call, rows, new_at)
+                part = self._overlap(number, pairs, new)
                 if part:
                     covered[number] = part
         return covered
 
-    def _shared(self, rows: Sequence[Row]) -> dict[int, list[Pair]]:
+    def _shared(self, new: _Reading) -> dict[int, list[Pair]]:
         """By reading the places, there and in the new rows, of texts found once in each."""
         shared: dict[int, list[Pair]] = {}
-        for text, at in once(rows).items():
+        for text, at in once(new.rows, new.cut).items():
             for number, place in self._places.get(text, {}).items():
                 if place != _NO_PLACE:
                     shared.setdefault(number, []).append((place, at))
         return shared
 
-    def _overlap(
-        self,
-        number: int,
-        pairs: Sequence[Pair],
-        call: Call,
-        rows: Sequence[Row],
-        new_at: Sequence[int],
-    ) -> range:
+    def _overlap(self, number: int, pairs: Sequence[Pair], new: _Reading) -> range:
         """The part of an earlier reading that shares lines with a new one, where it is the same
         place of the target and not another that reads alike."""
         earlier = self.readings[number]
-        moves = [_moved(earlier, old, call, rows[new]) for old, new in pairs]
+        moves = [_moved(earlier, new, pair) for pair in pairs]
         near = [pair for pair, rows_on in zip(pairs, moves, strict=True) if abs(rows_on) <= _FEW]
         if not near and len(pairs) < _FEWEST:
             return range(0)
-        found = overlap(near or pairs, earlier.places(), new_at)
+        found = overlap(near or pairs, earlier.places, new.places)
         agreed = _AGREED["where it was" if 0 in moves else "moved" if near else "elsewhere"]
         n_alone = sum(
             self._places[earlier.rows[line].text].get(number, _NO_PLACE) != _NO_PLACE
-            for line in lines_of(found.covered, earlier.places())
+            for line in lines_of(found.covered, earlier.places)
         )
         return found.covered if found.n_fixed >= agreed * n_alone else range(0)
 
@@ -203,7 +204,7 @@ class _Target:
         for number, reading in self.readings.items():
             before = [row.text for row in reading.rows]
             if _change(reading, old, new, closing):
-                reading.at = None
+                reading.renew()
                 self._forget(number, before)
                 self._place(number, reading)
 
@@ -220,12 +221,13 @@ def _may_overlap(earlier: Call, call: Call) -> bool:
     return earlier.series == call.series or earlier.kind == call.kind == "read"
 
 
-def _moved(earlier: _Reading, at: int, call: Call, row: Row) -> int:
+def _moved(earlier: _Reading, new: _Reading, pair: Pair) -> int:
     """By how many rows a line that two readings hold has moved, by where they say that they begin;
     0 where one does not say it."""
-    if earlier.call.start is None or call.start is None:
+    if earlier.call.start is None or new.call.start is None:
         return 0
-    return call.start + row.at - earlier.call.start - earlier.rows[at].at
+    there, here = earlier.rows[pair[0]].at, new.rows[pair[1]].at
+    return new.call.start + here - earlier.call.start - there
 
 
 # --- A change ------------------------------------------------------------------------------------
