@@ -1,7 +1,7 @@
 """What a question calls by a word and code writes by a keyword.
 
 "Which parameters does the function take?" is answered by a line that says `def`. Where a history
-holds what tools printed, the keywords are searched for, too, and count less than what was asked.
+holds what tools printed, the keywords are searched for, too, and count in the lines that have them.
 The keywords are those of the common programming languages; the words are English and those that the
 languages of the tests have for the same.
 """
