@@ -4,8 +4,8 @@ Words are runs of letters, digits and the marks that belong to them, in every sc
 case, width and accents. An identifier, a path or a version counts whole and in its parts. Words
 of a script with a stemmer count by their stem, and longer ones by their beginning too, which is
 what inflection leaves alone in most languages. Scripts that write no spaces count by their
-character pairs. There is no list of stop words: rarity in the history at hand weighs terms.
-A term is not a token (`tokens.py`).
+character pairs and ideographs. There is no list of stop words: rarity in the history at hand
+weighs terms. A term is not a token (`tokens.py`).
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ def _learn(word: str) -> tuple[str, ...]:
     if len(_known) >= _MEMORY:
         _known.clear()
     terms = word_terms(word)
-    terms = _known[word] = terms + tuple(map(_beginning, filter(_is_long, terms)))
+    # A short stem may have lost what inflection leaves alone: "Katze" is "katz", "Katzen" is not.
+    whole = (fold(word),) if len(terms) == 1 else terms
+    terms = _known[word] = terms + tuple(map(_beginning, filter(_is_long, whole)))
     return terms
 
 
@@ -133,7 +135,7 @@ def _parts(word: str) -> list[str]:
 
 
 def _unspaced_terms(word: str) -> list[str]:
-    """Single characters and pairs of an unspaced script; other words inside are words."""
+    """Pairs of an unspaced script and its ideographs; other words inside are words."""
     terms: list[str] = []
     position = 0
     folded = unicodedata.normalize("NFKC", word)
@@ -142,7 +144,7 @@ def _unspaced_terms(word: str) -> list[str]:
             terms += word_terms(folded[position : match.start()])
         run = match[0]
         terms += [run[at : at + 2] for at in range(len(run) - 1)]
-        terms += [char for char in run if char >= "\u3400"] if len(run) < 3 else []
+        terms += [char for char in run if char >= "\u3400"]
         position = match.end()
     if position < len(folded):
         terms += word_terms(folded[position:])

@@ -127,10 +127,15 @@ def test_case_width_and_accents_do_not_part_words():
 def test_the_beginning_of_a_word_outlives_its_inflection():
     assert set(terms_of("Versicherungen")) & set(terms_of("Versicherung"))
     assert set(terms_of("собирается")) & set(terms_of("собираются"))
+    assert set(terms_of("Katze")) & set(terms_of("Katzen"))
 
 
 def test_scripts_without_spaces_share_pairs_of_characters():
     assert set(terms_of("妹は長崎に住んでいます")) & set(terms_of("妹はどこ"))
+
+
+def test_an_ideograph_is_a_word_of_its_own():
+    assert set(terms_of("猫吃什么？")) & set(terms_of("猫只吃金枪鱼。")) == {"猫", "吃"}
 
 
 @given(st.text("aZ9_+#.-/:@' (\n", max_size=30))
