@@ -16,6 +16,7 @@ _INFORMATIVE_IDF = 1.5
 _LAST_CHARS = 600
 _FEW_WORDS = 6
 _LONGEST_DAYS = 31
+_KEYWORD_SHARE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def ask(history: History, question: str, now: datetime | None = None) -> Asked:
     terms |= dict.fromkeys(_days(question, now), 1.0)
     keywords = code_words(terms) if history.plan.keyword and history.layout.has_output else []
     history.read_terms([*terms, *keywords])
-    keywords = [word for word in keywords if history.index.has(word)]
+    keywords = [word for word in keywords if _is_of_code(history, word)]
     alone = dict.fromkeys(keywords, history.plan.keyword)
     near = dict.fromkeys(keywords, history.plan.keyword_near)
     points = len(question.split()) <= _FEW_WORDS and leans_on_talk(question)
@@ -58,6 +59,13 @@ def _days(question: str, now: datetime | None) -> list[str]:
         else:
             days += [str(dated.when.start + timedelta(days=n)) for n in range(length + 1)]
     return days
+
+
+def _is_of_code(history: History, keyword: str) -> bool:
+    """Whether so many lines have a keyword that it is one here: prose has "fun" and "raise", too,
+    but seldom."""
+    n_lines = history.layout.n_lines
+    return history.index.df(keyword) >= max(1.0, _KEYWORD_SHARE * n_lines)
 
 
 def _says_nothing(history: History, terms: Mapping[str, float]) -> bool:

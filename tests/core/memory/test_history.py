@@ -151,6 +151,16 @@ def test_keywords_of_code_are_searched_for_only_where_tools_printed_something():
     assert "rais" not in ask(History([*talk, tool("return 1")]), "Where is the fun?").terms
 
 
+def test_a_word_that_prose_has_now_and_then_is_no_keyword():
+    rows = [f"The dam {n} was built in the year {1500 + n}." for n in range(400)]
+    page = tool(
+        "\n".join([*rows, "They had to raise it, and had fun."]), "fetch", "https://a.example"
+    )
+    asked = ask(History([page]), "Which method failed?")
+    assert not {"rais", "fun"} & set(asked.terms)
+    assert not asked.alone
+
+
 def test_the_matching_part_of_an_endless_line_is_kept():
     words = [f"word{n}" for n in range(2000)]
     words[1500] = "password_hint"
