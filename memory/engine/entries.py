@@ -57,8 +57,9 @@ def rows_of(entry: Entry) -> list[Row]:
 
 def _bare_rows(text: str) -> str:
     """A line without the white space round its rows: what versions compare."""
-    rows = text.splitlines()
-    return text.strip() if len(rows) == 1 else "\n".join(row.strip() for row in rows)
+    if text.isprintable():
+        return text.strip()
+    return "\n".join(row.strip() for row in text.splitlines())
 
 
 # --- What is encoded -----------------------------------------------------------------------------

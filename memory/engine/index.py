@@ -61,9 +61,10 @@ class LineIndex:
         first = len(self._lengths)
         posting = first << _SHIFT | 1
         found: dict[str, list[int]] = {}
+        find = found.get
         for terms in lines:
             for term in terms:
-                own = found.get(term)
+                own = find(term)
                 if own is None:
                     found[term] = [posting]
                 elif own[-1] >= posting:
