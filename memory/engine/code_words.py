@@ -2,8 +2,8 @@
 
 "Which parameters does the function take?" is answered by a line that says `def`. Where a history
 holds what tools printed, the keywords are searched for, too, and count in the lines that have them.
-The keywords are those of the common programming languages; the words are English and those that the
-languages of the tests have for the same.
+The keywords are those of the common programming languages; the words are English, with what some
+other languages have for the same.
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ def search(history: History, query: str, *, limit: int = 20, n_around: int = 1) 
     for position in chain.from_iterable(ranked.in_pieces(limit)):
         row = int(rows[position])
         entry, number = history.entry_of(row)
-        matches = history.vectors is not None or any(history.index.matched([row], terms))
+        shared = terms.keys() & history.index.terms_of(row)
+        matches = history.vectors is not None or shared
         if entry.message.id in seen or not matches:
             continue
         seen.add(entry.message.id)
