@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import pytest
+from django.core.management import CommandError, call_command
 
 from memory.bench.languages import language_cases
 from memory.bench.packers import prepare, price_of
 from memory.bench.recall_cost import as_table, measure_recall
-from memory.bench.run import product
+from memory.bench.run import Results, product
 from memory.bench.sessions import session
 from memory.bench.through import ThroughDatabase
+from memory.management.commands import bench_memory
 from tests.core.memory.test_embedders import FakeEmbedder
 
 pytestmark = pytest.mark.django_db
@@ -33,3 +37,14 @@ def test_the_cost_of_a_recall_is_told_for_every_size():
     assert [row.n_messages for row in rows] == [20, 20, 40, 40]
     assert all(row.n_queries <= 10 and row.n_bytes and row.cpu_ms for row in rows)
     assert "| 40 |" in as_table(rows)
+
+
+def test_a_folder_for_charts_is_made_before_anything_is_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench_memory, "run", lambda wanted, tell: Results({}, []))
+    charts = tmp_path / "new" / "charts"
+    call_command("bench_memory", "--without-embedder", charts=charts, stdout=StringIO())
+    assert charts.is_dir()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(bench_memory, "run", lambda wanted, tell: pytest.fail("measured first"))
+    with pytest.raises(CommandError, match="no folder"):
+        call_command("bench_memory", "--without-embedder", charts=tmp_path / "file" / "charts")

@@ -39,11 +39,21 @@ class Command(BaseCommand):
         locomo: Path | None = options["locomo"]
         if locomo and not locomo.is_file():
             raise CommandError(f"There is no file {locomo}.")
+        charts: Path | None = options["charts"]
+        if charts:
+            self._make(charts)
         with database_of_its_own() if options["through_service"] else nullcontext():
             results = self._run(options, locomo)
         self.stdout.write(as_json(results) if options["json"] else as_markdown(results))
-        if options["charts"]:
-            write_charts(results, options["charts"])
+        if charts:
+            write_charts(results, charts)
+
+    def _make(self, folder: Path) -> None:
+        """Before anything is measured: that takes minutes."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CommandError(f"There can be no folder {folder}: {error.strerror}.") from error
 
     def _run(self, options: dict[str, Any], locomo: Path | None) -> Results:
         wanted = Wanted(
